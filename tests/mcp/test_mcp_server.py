@@ -221,7 +221,7 @@ def test_an_agent_holds_a_conversation_with_the_tools_of_the_strategy_engineer(t
         run = (await agent("open_study", task=MOOD_TASK, options=options))["run"]
         name = (await agent("ask", run=run))["proposal"]
         measured = await agent("measure", run=run, proposal=name, program=source(program(0.75)))
-        assert measured["result"].startswith("score 0.5000 on train")
+        assert measured["result"].startswith("draft 1: score 0.5000 on train")
         assert measured["proposal"] == f"{name}.1"
         noted = await agent("notes", run=run, proposal=name, note="three quarters fit")  # whichever turn is open
         assert noted["result"].startswith("- three quarters fit")

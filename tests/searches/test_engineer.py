@@ -81,8 +81,8 @@ def test_a_model_calls_tools_as_functions_and_later_ones_read_its_notes(children
     chat = max((request.body["messages"] for request in requests), key=len)
     assert [one["role"] for one in chat] == ["user", *(["assistant", "tool", "tool"] * 2), "assistant", *["tool"] * 3]
     assert [one["id"] for one in chat[1]["tool_calls"]] == [one["tool_call_id"] for one in chat[2:4]]
-    assert chat[2]["content"].startswith("score ")
-    assert "2 replies left; 0 to measure" in chat[6]["content"]
+    assert chat[2]["content"].startswith("draft 1: score ")
+    assert "replies left: 2; drafts to measure: 0" in chat[6]["content"]
     assert chat[8]["content"].startswith("error: this conversation has no drafts left to measure")
     assert "there is no tool 'no'" in chat[10]["content"]
     assert "(this is the last reply" in chat[10]["content"]
@@ -90,7 +90,7 @@ def test_a_model_calls_tools_as_functions_and_later_ones_read_its_notes(children
     assert [(v.proposal - SEEDS, v.turn, v.verdict) for v in judged(store)] == [
         (1, 0, "scored"), (1, 1, "scored"), (1, 3, "duplicate"),
         (2, 0, "duplicate"), (2, 1, "duplicate"), (2, 3, "duplicate"),  # it was in flight with the first
-        (3, 0, "scored"), (3, 3, "duplicate"),  # what is left of 8
+        (3, 0, "scored"), (3, 1, "scored"), (3, 3, "duplicate"),  # what is left of 8, and what the first left
     ]  # fmt: skip
     assert [event.text for event in of_kind(store, AdviceReceived)] == ["seen by 0", "seen by 0", "seen by 1"]
     notebook = run_document(Path("run"), RunRecord.of(store.events()), Costs.of(store.calls()))["notebook"]
@@ -157,7 +157,7 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
     given = talk.ask()
     assert given is not None
     used = talk.use(str(given.number), ToolCall("measure", {"program": share(1.5)}), "me")
-    assert used["result"].startswith("score 1.3000 on train; the best so far, candidate 1, has 1.0000")
+    assert used["result"].startswith("draft 1: score 1.3000 on train; the best so far, candidate 1, has 1.0000")
     later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
     assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
     result = later.tell(used["proposal"], as_reply(share(1.25)), "me")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator
@@ -20,7 +21,6 @@ from vulcan.searches.bench import Bench, interval_text
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
 from vulcan.searches.feedback import markdown, workload_text
-from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.proposal import Attempt, Proposal
 from vulcan.searches.reply import ParsedReply, parse_source
 from vulcan.searches.strategies import ENGINEER, Draft
@@ -36,7 +36,9 @@ MAX_RESULT = 10_000
 MAX_NOTE = 600
 """Longest note, in characters."""
 
-Source = Annotated[str, "A complete module; or the name of one: `best`, a candidate's number, or of the library."]
+Source = Annotated[
+    str, "A complete module; or the name of one: `best`, a candidate's number, `draft N`, or of the library."
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +51,27 @@ class Share:
     dollars: float
 
 
+class Best(NamedTuple):
+    """The best program so far: of the search before the barrier, or a draft of the conversation."""
+
+    name: str
+    source: str
+    score: float
+    scores: tuple[float, ...]
+
+
 @dataclass
 class Conversation:
     """The state of one conversation. Its public methods that `TOOLS` names are the tools.
 
-    `known` and `best` are the history before the barrier: of proposals below `before`.
+    `known` is the history before the barrier, of proposals below `before`, with which `best` begins.
     """
 
     bench: Bench
     number: int
     before: int
     known: StoppingContext
-    best: ScoredCandidate | None
+    best: Best | None
     notebook: str
     share: Share
     attempts: list[Attempt] = field(default_factory=list)
@@ -86,13 +97,18 @@ class Conversation:
         after_next = 1 + 2 / (proposal.turn + 1)  # a reply that costs as much as those so far, and the last
         if self._tokens * after_next > self.share.tokens or self._dollars * after_next > self.share.dollars:
             left = 1
-        results[-1] += f"\n\n({_LAST if left == 1 else f'{left} replies left'}; {self._drafts_left} to measure)"
+        replies = _LAST if left == 1 else f"replies left: {left}"
+        results[-1] += f"\n\n({replies}; drafts to measure: {self._drafts_left})"
         told = (Message("assistant", reply.text), *(Message("tool", result) for result in results))
         return replace(proposal, turn=proposal.turn + 1, messages=(*proposal.messages, *told))
 
     @property
+    def _drafts(self) -> list[Attempt]:
+        return [attempt for attempt in self.attempts if attempt.trial is not None]
+
+    @property
     def _drafts_left(self) -> int:
-        return max(0, self.share.drafts - 1 - sum(a.trial is not None for a in self.attempts))
+        return max(0, self.share.drafts - 1 - len(self._drafts))
 
     def _result(self, call: ToolCall) -> str:
         tool = TOOLS.get(call.name)
@@ -175,12 +191,18 @@ class Conversation:
         bench = self.bench
         if name:
             return f"```python\n{self._source(name).strip()}\n```"
-        known = [event for (_, split), event in bench.record.baselines.items() if split == "train"]
-        rows = [
-            (event.label, *(f"{score:.4f}" for score in bench.scorer.on_each(bench.training, event.metrics)))
-            for event in sorted(known, key=lambda event: -event.score)
+        starts = tuple(starts_of(bench.task, bench.config))
+        known = [(b.score, b.label, b.metrics) for (_, split), b in bench.record.baselines.items() if split == "train"]
+        known += [
+            (one.score, starts[one.proposal - 1], one.metrics)
+            for one in bench.record.candidates.values()
+            if one.proposal <= len(starts) and one.score is not None and one.verdict == "scored"
         ]
-        programs = ", ".join(starts_of(bench.task, bench.config))
+        rows = [
+            (label, *(f"{score:.4f}" for score in bench.scorer.on_each(bench.training, metrics)))
+            for _, label, metrics in sorted(known, key=lambda one: -one[0])
+        ]
+        programs = ", ".join(starts)
         table = markdown(("policy", *(instance.name for instance in bench.training)), rows)
         return f"{table}\n\nThere are programs of: {programs or 'none'}"
 
@@ -209,9 +231,12 @@ class Conversation:
                 raise UserError(f"there is no candidate {name} yet")
             return made.source
         if "\n" not in name and "def " not in name:
+            number = name.removeprefix("draft ")
+            if number != name and number.isdecimal() and 0 < int(number) <= len(self._drafts):
+                return self._drafts[int(number) - 1].reading.source
             if name.replace("-", "_") not in starts:
                 raise UserError(
-                    f"no program {name[:60]!r} (there are: best, a candidate's number, {', '.join(starts)})"
+                    f"no program {name[:60]!r} (there are: best, a candidate's number, draft N, {', '.join(starts)})"
                 )
             return starts[name.replace("-", "_")]
         return program
@@ -237,38 +262,39 @@ class Conversation:
         earlier = self.bench.record.candidate_with(fingerprint)
         if earlier is not None and (made := self.bench.record.candidates[earlier]).proposal < self.before:
             scored = "" if made.score is None else f", score {made.score:.4f}"
-            return f"it is candidate {earlier}: {made.verdict}{scored}"
+            return f"it is candidate {earlier}, and no draft: {made.verdict}{scored}"
         self._check_drafts()
         bench = self.bench
         parts = bench.plan, self.known, bench.scorer, bench.executor, bench.config.limit
         trial = CandidateEvaluation(self.number, source, *parts)
         trial.wait()
         self.attempts.append(Attempt(self._turn, reading, trial))
-        lines = self._verdict(source, trial)
+        lines = self._verdict(f"draft {len(self._drafts)}", source, trial)
         lines += [f"warning: {warning}" for warning in reading.policy.warnings]
         self._told[fingerprint] = "\n".join(lines)
         return self._told[fingerprint]
 
-    def _verdict(self, source: str, trial: CandidateEvaluation) -> list[str]:
+    def _verdict(self, name: str, source: str, trial: CandidateEvaluation) -> list[str]:
         """Return what is said of a measured program: its score, by instance, and beside the best so far."""
         if trial.score is None:
-            return [f"{trial.verdict}: {trial.feedback}"]
+            return [f"{name} is {trial.verdict}: {trial.feedback}"]
         training, best = self.bench.training, self.best
         scores = self.bench.scorer.on_each(training, trial.metrics)
-        lines = [f"score {trial.score:.4f} on train"]
+        lines = [f"{name}: score {trial.score:.4f} on train"]
         if len(training) > 1:
             by_name = zip(training, scores, strict=True)
             lines.append("by instance: " + ", ".join(f"{instance.name} {score:.4f}" for instance, score in by_name))
         if best is not None:
-            lines[0] += f"; the best so far, candidate {best.candidate}, has {best.score:.4f}"
+            lines[0] += f"; the best so far, {best.name}, has {best.score:.4f}"
             differences = [a - b for a, b in zip(scores, best.scores, strict=True)]
-            lines.append(f"over the best: {self._over_best(source, differences)}")
+            lines.append(f"over the best: {self._over(best, source, differences)}")
+        if trial.verdict == "scored" and (best is None or trial.score > best.score):
+            self.best = Best(name, source, trial.score, scores)
         return lines
 
-    def _over_best(self, source: str, by_instance: Sequence[float]) -> str:
-        assert self.best is not None
+    def _over(self, best: Best, source: str, by_instance: Sequence[float]) -> str:
         if self.bench.windows and len(self.bench.scorer.asked) < 4:
-            mine, theirs = self.bench.by_part(source), self.bench.by_part(self.best.source)
+            mine, theirs = self.bench.by_part(source), self.bench.by_part(best.source)
             if mine is not None and theirs is not None:
                 return interval_text([a - b for a, b in zip(mine, theirs, strict=True)], in_time=True)
         return interval_text(by_instance, in_time=False)
@@ -348,9 +374,29 @@ def begin(
     """
     if draft.operator != ENGINEER:
         return None
-    begun = number - len(starts_of(bench.task, config)) - 1
-    drafts = min(config.drafts, config.candidates - begun * config.drafts)
-    part = config.drafts / config.candidates
+    first = len(starts_of(bench.task, config)) + 1
+    drafts = _drafts_of(bench, config, number - first, before - first, first)
+    part = drafts / config.candidates
     tokens, dollars = (part * (limit or math.inf) for limit in (config.budget_tokens, config.budget_dollars))
     share = Share(config.turns, drafts, tokens, dollars)
-    return Conversation(bench, number, before, known, next(iter(draft.parents), None), draft.advice, share)
+    best = next((Best(f"candidate {m.candidate}", m.source, m.score, m.scores) for m in draft.parents), None)
+    return Conversation(bench, number, before, known, best, draft.advice, share)
+
+
+def _drafts_of(bench: Bench, config: SearchConfig, conversation: int, complete: int, first: int) -> int:
+    """Return how many programs a conversation may have scored, all counted from 0.
+
+    An equal part of the plan, and of what those that are `complete` have left; proposals begin with the `first`.
+    """
+    measured = Counter(
+        one.proposal - first
+        for one in bench.record.candidates.values()
+        if one.verdict not in ("rejected", "no-reply", "duplicate")
+    )
+    count = -(-config.candidates // config.drafts)
+    shares: list[int] = []
+    for number in range(conversation + 1):
+        ended = max(0, min(complete, number - config.in_flight))
+        left = config.candidates - sum(measured[n] for n in range(ended)) - sum(shares[ended:])
+        shares.append(max(1, -(-left // max(1, count - number))))
+    return shares[-1]

@@ -220,8 +220,8 @@ class SearchOptions:
     drafts: Annotated[
         int,
         Option(
-            "Programs that a conversation may have scored (engineer), the last one included: of a plan or budget of "
-            "candidates, each conversation has so many.",
+            "Programs that a conversation may have scored (engineer), the last one included, and more where earlier "
+            "ones have left some: a plan or budget of candidates is for a conversation for each so many.",
             minimum=1,
         ),
     ] = 5

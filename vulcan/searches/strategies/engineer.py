@@ -15,14 +15,14 @@ NOTEBOOK = 4_000
 """Most of the notebook that is shown, in characters: a page."""
 
 _OTHERS = 8
-"""Candidates behind the best, of which a conversation is shown one: so those in flight begin differently."""
+"""Candidates behind the best, at most half of all, of which a conversation is shown one: so those in flight differ."""
 
 
 class Engineer(Strategy):
     """Conversations that begin with the best candidate, another good one, and the notes of earlier conversations."""
 
     def draft(self, number: int, population: Population, rng: random.Random) -> Draft:
-        best, *others = population.best(1 + _OTHERS) or (None,)
+        best, *others = population.best(1 + min(_OTHERS, len(population.members) // 2)) or (None,)
         parents = tuple(m for m in (best, rng.choice(others) if others else None) if m is not None)
         return Draft(self.round(number), ENGINEER, parents, advice=page_of(population.advice))
 
