@@ -242,7 +242,7 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
         by_width = sorted(scenarios, key=lambda s: s.link.mean_rate * s.flows[0].round_trip_ms)
         chosen = [max(scenarios, key=lambda s: len(s.flows)), by_width[0], by_width[-1]]
         self._short = [
-            replace(s, duration_s=min(s.duration_s, PROBE_SECONDS), loss=max(s.loss, PROBE_LOSS))
+            replace(s, measure_from_s=0.0, duration_s=min(s.duration_s, PROBE_SECONDS), loss=max(s.loss, PROBE_LOSS))
             for s in {id(s): s for s in chosen}.values()
         ]
 

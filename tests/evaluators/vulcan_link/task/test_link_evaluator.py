@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from vulcan.anvil import check
@@ -135,3 +137,5 @@ def test_blocks_of_a_run_make_up_the_run(task, beside):
     assert sum(one["goodput_mbps"] for one in measured) / 8 == pytest.approx(whole["goodput_mbps"], rel=2e-3)
     assert sum(one["utilisation"] for one in measured) / 8 == pytest.approx(whole["utilisation"], rel=2e-3)
     assert evaluator.windows(evaluator.like(instance, "short", duration_s=4.0), 8) == ()
+    evaluator.prepare([replace(one, split="train") for one in (instance, *blocks)])  # as a search with conversations
+    assert evaluator.decisions(policy)
