@@ -171,6 +171,7 @@ TOOLS_OF_CACHES = [
     ToolCall("compare", {"program": "lru", "other": "gdsf"}),
     ToolCall("measure", {"program": f"{HEAD}obj.last_access - obj.size / 3\n"}),
     ToolCall("tune", {"program": f"{HEAD}obj.count * 5 - obj.size / 3\n"}),
+    ToolCall("explain", {"program": f"{HEAD}obj.count - obj.size / 9\n"}),
 ]  # fmt: skip
 
 
@@ -207,3 +208,4 @@ def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) ->
     assert len(chats[0]) == 1 + 2 + len(TOOLS_OF_CACHES)
     assert not [text for text in chats[0] if text.startswith("error")]
     assert chats[0] == chats[1]
+    assert chats[0][-1].startswith("draft 2: score ")  # a new program that is explained is measured

@@ -139,21 +139,27 @@ class Conversation:
         return self._measured(self._source(program))
 
     def explain(self, program: Source) -> str:
-        """Say where a program does well or badly on the training data, and its score by part of the time."""
+        """Say where a program does well or badly on the training data, and its score by part of the time.
+
+        One that is not measured yet is measured first, as a draft.
+        """
         source = self._source(program)
-        self._checked(source)
+        measured = self._measured_first(source)
         parts = self._by_part({"program": source})
         try:
-            return f"{self.bench.findings(source)}\n\n{parts}".strip()
+            return f"{measured}{self.bench.findings(source)}\n\n{parts}".strip()
         except UserError as error:
-            return f"{parts}\n\n{error}"
+            return f"{measured}{parts}\n\n{error}"
 
     def compare(self, program: Source, other: Source) -> str:
-        """Say where two programs decide differently on the training data, and what that costs, also by part."""
+        """Say where two programs decide differently on the training data, and what that costs, also by part.
+
+        Those that are not measured yet are measured first, as drafts.
+        """
         first, second = self._source(program), self._source(other)
-        for source in (first, second):
-            self._checked(source)
-        return f"{self.bench.findings(first, second)}\n\n{self._by_part({'program': first, 'other': second})}".strip()
+        measured = self._measured_first(first) + self._measured_first(second)
+        parts = self._by_part({"program": first, "other": second})
+        return f"{measured}{self.bench.findings(first, second)}\n\n{parts}".strip()
 
     def workload(self) -> str:
         """Describe the training data."""
@@ -246,6 +252,14 @@ class Conversation:
         if reading.policy is None:
             raise UserError(reading.feedback)
         return reading
+
+    def _measured_first(self, source: str) -> str:
+        """Measure a program unless it was measured before, and return what is said of it. Raises UserError."""
+        policy = self._checked(source).policy
+        assert policy is not None
+        earlier = self.bench.record.candidate_with(policy.fingerprint)
+        known = earlier is not None and self.bench.record.candidates[earlier].proposal < self.before
+        return "" if known or policy.fingerprint in self._told else f"{self._measured(source)}\n\n"
 
     def _check_drafts(self) -> None:
         if not self._drafts_left:
