@@ -19,7 +19,7 @@ from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import no_models
 from vulcan.searches.options import ASK
 from vulcan.searches.proposal import ADVICE, Proposal, turn_name
-from vulcan.searches.session import ExecutionConfig, RunDisplay, load_run_spec, open_study
+from vulcan.searches.session import MEASURED, ExecutionConfig, RunDisplay, load_run_spec, open_study
 from vulcan.searches.strategies import ENGINEER
 from vulcan.searches.study import Study
 from vulcan.store import RunRecord
@@ -175,6 +175,7 @@ class InteractiveSearch:
                 self.study.run(no_models("it was ended by `vulcan finish`"), must_find=False)
             self.study.measure_held_out()
             self.study.close("finished")
+            (self._path / MEASURED).unlink(missing_ok=True)
 
 
 @contextmanager

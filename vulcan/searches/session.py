@@ -16,6 +16,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import recorded_task
 from vulcan.scoring import Executor, LocalExecutor, Setup, WorkerLost
+from vulcan.scoring.remembering_executor import RememberingExecutor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evidence import (
     EvaluationSet,
@@ -41,6 +42,9 @@ from vulcan.task import Task
 from vulcan.trust import is_trusted
 
 log = logging.getLogger(__name__)
+
+MEASURED = "measured.jsonl"
+"""File in a run's directory with what the tools of its conversations measured, so that no command measures it again."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,10 @@ def open_study(
         record = RunRecord.of(store.events())
         scorer = make_scorer(find_objective(task, config.objective), record)
         offered = config.offered(task)
-        study = Study(offered, config, store, scorer, executor, (display,), display.waiting, directory)
+        measuring: Executor = executor
+        if directory is not None and config.converses and config.model == (ASK,):
+            measuring = RememberingExecutor(executor, directory / MEASURED)
+        study = Study(offered, config, store, scorer, measuring, (display,), display.waiting, directory)
         display.begin(study)
         yield study
 

@@ -1,0 +1,92 @@
+"""An executor that remembers outcomes in a file, for searches whose processes come and go."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from vulcan.errors import UserError
+from vulcan.scoring.executor import Executor
+from vulcan.scoring.job import Job, JobRequest, Outcome
+from vulcan.scoring.wire import MalformedMessage, decode, outcome_of
+
+
+class RememberingExecutor:
+    """Runs each job once: its outcome is appended to a file of JSON lines, which a later process reads.
+
+    Outcomes that another try may change (a timeout, a process that died) are not kept, and a damaged line is as none.
+    Raises UserError where the file is a symbolic link.
+    """
+
+    def __init__(self, executor: Executor, path: Path) -> None:
+        self._executor = executor
+        self._path = path
+        self._lock = Lock()
+        self._known: dict[str, dict[str, Any]] = {}
+        if path.is_symlink():  # of a run that somebody else made: what it points to would be written to
+            raise UserError(f"{path} is a link, and would be written to: remove it")
+        for line in path.read_bytes().splitlines() if path.is_file() else ():
+            try:
+                known = decode(line)
+                self._known[known["key"]] = known["outcome"]
+            except (MalformedMessage, KeyError, TypeError):
+                continue
+
+    @property
+    def name(self) -> str:
+        return self._executor.name
+
+    @property
+    def workers(self) -> int:
+        return self._executor.workers
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        instances = [instance.to_json() for instance in job.instances]
+        asked = [job.source, instances, job.limit, job.probe, job.explain, job.against]
+        key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        if (outcome := self._outcome(key, job)) is not None:
+            future: Future[Outcome] = Future()
+            future.set_result(outcome)
+            return future
+        future = self._executor.submit(job)
+        future.add_done_callback(lambda done: self._remember(key, done))
+        return future
+
+    def _outcome(self, key: str, job: Job) -> Outcome | None:
+        asked = JobRequest(job.id, job.source, (), job.limit, job.probe, job.explain, job.against)
+        try:
+            return outcome_of(self._known[key], "", asked, tuple(instance.name for instance in job.instances), 0.0)
+        except (KeyError, AttributeError, MalformedMessage):
+            return None
+
+    def _remember(self, key: str, done: Future[Outcome]) -> None:
+        if done.cancelled() or done.exception() is not None:
+            return
+        outcome = done.result()
+        if outcome.status in ("scored", "rejected", "failed"):
+            reply = {
+                "ticket": "",
+                "status": outcome.status,
+                "message": outcome.message,
+                "metrics": [metrics for _, metrics in outcome.metrics],
+                "signature": outcome.signature,
+                "findings": [finding.to_json() for finding in outcome.findings],
+            }
+            with self._lock, self._path.open("a") as file:
+                file.write(json.dumps({"key": key, "outcome": reply}) + "\n")
+
+    def close(self) -> None:
+        self._executor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
