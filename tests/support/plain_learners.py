@@ -1,4 +1,4 @@
-"""The policies of `cache_eviction` that learn, in plain Python and in the terms of their papers.
+"""Policies of `cache_eviction` that learn and have no baseline of their name, in plain Python and their papers' terms.
 
 Each sees every resident at an eviction, as `sample` does where it draws all; of equals, the first in the kernel's
 order leaves.
@@ -7,7 +7,6 @@ order leaves.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -81,13 +80,19 @@ class PlainLearner:
         return min(self.order, key=self.last.__getitem__)
 
 
-class TwoExperts(PlainLearner):
-    """Experts are drawn by their weights at each miss, and again after each eviction."""
+class CacheusSimplified(PlainLearner):
+    """Two experts, drawn by their weights at each miss, and again after each eviction."""
 
     def start(self) -> None:
         self.weights = {"lru": 0.5, "lfu": 0.5}
         self.expert = "lru"
         self.chosen_by: list[str] = []  # of each eviction
+        self.rates = [0.0, 0.45]  # of all windows
+        self.hit_ratios = [0.0]
+        self.outcomes: list[bool] = []  # of this window
+        self.unimproved = 0
+        self.protection = 0.0
+        self.frequency: dict[int, int] = {}
 
     def draw(self) -> None:
         self.expert = "lru" if self.random() < self.weights["lru"] else "lfu"
@@ -96,54 +101,10 @@ class TwoExperts(PlainLearner):
         self.chosen_by.append(self.expert)
         self.draw()
 
-    def reweigh(self, expert: str, factor: float) -> None:
-        self.weights[expert] *= factor
+    def reweigh(self, expert: str) -> None:
+        self.weights[expert] *= math.exp(-self.rates[-1])
         lru = min(max(self.weights["lru"] / sum(self.weights.values()), 0.01), 0.99)
         self.weights = {"lru": lru, "lfu": 1 - lru}
-
-
-class Lecar(TwoExperts):
-    """Each expert has a history of what it evicted, the newest last, of which half the capacity is remembered."""
-
-    def start(self) -> None:
-        super().start()
-        self.histories: dict[str, list[tuple[int, int]]] = {"lru": [], "lfu": []}
-
-    def remembers(self, expert: str, key: int) -> bool:
-        total = 0
-        for ghost, size in reversed(self.histories[expert]):
-            total += size
-            if total > self.capacity / 2:
-                return False
-            if ghost == key:
-                return True
-        return False
-
-    def miss(self, key: int, size: int, age: int | None, count: int) -> None:
-        if age is not None:
-            expert, other = ("lru", "lfu") if self.chosen_by[self.left[key][0]] == "lru" else ("lfu", "lru")
-            if self.remembers(expert, key):
-                self.reweigh(other, math.exp(0.45 * 0.005 ** (age / max(len(self.order), 1))))
-        self.draw()
-
-    def leave(self, key: int) -> None:
-        self.histories[self.expert].append((key, self.sizes[key]))
-        super().leave(key)
-
-    def victim(self) -> int:
-        oldest_first = sorted(self.order, key=self.last.__getitem__)
-        return oldest_first[0] if self.expert == "lru" else min(oldest_first, key=self.counts.__getitem__)
-
-
-class CacheusSimplified(TwoExperts):
-    def start(self) -> None:
-        super().start()
-        self.rates = [0.0, 0.45]  # of all windows
-        self.hit_ratios = [0.0]
-        self.outcomes: list[bool] = []  # of this window
-        self.unimproved = 0
-        self.protection = 0.0
-        self.frequency: dict[int, int] = {}
 
     def hit(self, key: int, gap: int) -> None:
         self.outcomes.append(True)
@@ -153,12 +114,12 @@ class CacheusSimplified(TwoExperts):
         if age is None:
             self.frequency.pop(key, None)
         elif self.chosen_by[self.left[key][0]] == "lru":
-            self.reweigh("lru", math.exp(-self.rates[-1]))
+            self.reweigh("lru")
             objects = len(self.order)
             step = (1 + objects / 1000) * (1 if count > 1 else -1)
             self.protection = float(np.clip(self.protection + step, 0, 10 * objects))
         else:
-            self.reweigh("lfu", math.exp(-self.rates[-1]))
+            self.reweigh("lfu")
         self.outcomes.append(False)
         if self.order and len(self.outcomes) >= len(self.order):
             self.learn_rate(sum(self.outcomes) / len(self.outcomes))
@@ -189,88 +150,6 @@ class CacheusSimplified(TwoExperts):
         if self.expert == "lfu":
             return min(newest_first, key=self.frequency.__getitem__)
         return min(self.order, key=lambda key: self.last[key] + self.protection * (self.counts[key] > 1))
-
-
-class Lhd(PlainLearner):
-    """Densities of 16 classes and 458 bins of age, learnt every `every` requests."""
-
-    every = 32_768
-
-    def start(self) -> None:
-        self.unit = 0
-        self.hits = np.zeros((16, 458))
-        self.evictions = np.zeros((16, 458))
-        self.densities: np.ndarray | None = None
-        self.sweep: Iterator[None] = iter(())
-        self.due = self.every
-        self.ages: dict[int, list[int]] = {}  # at the hits of each resident
-        self.groups: dict[int, int] = {}
-        self.explorers: set[int] = set()
-
-    def age(self, idle: int) -> int:
-        return min(idle // max(self.unit, 1), 19_999)
-
-    def bin(self, age: int) -> int:
-        return int(32 * math.log2(age + 1))
-
-    def hit(self, key: int, gap: int) -> None:
-        if self.unit:
-            self.ages[key].append(self.age(gap))
-            self.hits[self.groups[key], self.bin(self.ages[key][-1])] += 1
-            total = sum(self.ages[key][-2:])
-            self.groups[key] = next((k for k in range(15) if total << k >= 20_000), 15)
-        self.explorers.discard(key)
-        self.maybe_explore(key)
-
-    def insert(self, key: int) -> None:
-        self.ages[key], self.groups[key] = [], 0
-        self.maybe_explore(key)
-
-    def maybe_explore(self, key: int) -> None:
-        if self.random() < 1 / 32 and sum(self.sizes[e] for e in self.explorers) < 0.01 * self.capacity:
-            self.explorers.add(key)
-
-    def leave(self, key: int) -> None:
-        if not self.unit:
-            self.unit = 1
-            while 200 * self.unit < len(self.order):
-                self.unit *= 2
-        self.evictions[self.groups[key], self.bin(self.age(self.now - self.last[key]))] += 1
-        self.explorers.discard(key)
-        if self.now >= self.due:
-            for _ in range(64):
-                if next(self.sweep, "over") == "over":
-                    self.sweep = self.learn()
-                    next(self.sweep)
-                if self.now < self.due:
-                    break
-
-    def learn(self) -> Iterator[None]:
-        learnt = np.zeros((16, 458)) if self.densities is None else self.densities
-        for group in reversed(range(16)):
-            for bin in reversed(range(458)):
-                self.hits[group, bin] *= 0.9
-                self.evictions[group, bin] *= 0.9
-                if bin == 457:
-                    hits = events = lifetime = 0.0
-                hits += self.hits[group, bin]
-                events += self.hits[group, bin] + self.evictions[group, bin]
-                lifetime += events * (2 ** ((bin + 1) / 32) - 2 ** (bin / 32))
-                learnt[group, bin] = hits / lifetime if events > 1e-5 else 0.0
-                if (group, bin) == (0, 0):
-                    self.densities = learnt
-                    self.due = (self.now // self.every + 1) * self.every
-                yield
-
-    def victim(self) -> int:
-        return min(self.order, key=self.density)
-
-    def density(self, key: int) -> float:
-        group, age = self.groups[key], self.age(self.now - self.last[key])
-        if age == 19_999:
-            return -1.0
-        known = (1 + group) / (1 + age) if self.densities is None else self.densities[group, self.bin(age)]
-        return float(known / self.sizes[key] + (key in self.explorers))
 
 
 class LrbLike(PlainLearner):
