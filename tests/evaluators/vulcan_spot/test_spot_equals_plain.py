@@ -45,7 +45,7 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
         policy = check(spot_cases.policy(seed), TASK)
         net = spot_cases.net(seed)
         runs = simulate(policy, windows(case.available, gap=case.gap), case.job, net=net)
-        agree(runs, 0, plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job, net))
+        agree(runs, 0, plain_spot.run(plain_spot.policy_decides(policy), [case.available], case.gap, case.job, net))
 
 
 def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulator():
@@ -53,7 +53,7 @@ def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulat
         case = spot_cases.case(seed)
         net = spot_cases.net(seed)
         runs = simulate(policy, windows(case.available, case.available, gap=case.gap), case.job, net=net)
-        plain = plain_spot.run(plain_spot.policy_decides(policy), case.available, case.gap, case.job, net)
+        plain = plain_spot.run(plain_spot.policy_decides(policy), [case.available], case.gap, case.job, net)
         for i in (0, 1):  # each window has state of its own
             agree(runs, i, plain)
 
@@ -64,7 +64,7 @@ def test_baselines_agree_with_the_plain_simulator(name):
         case = spot_cases.case(seed)
         net = spot_cases.net(seed)
         runs = simulate(name, windows(case.available, gap=case.gap), case.job, net=net)
-        agree(runs, 0, plain_spot.run(plain_spot.BASELINES[name], case.available, case.gap, case.job, net))
+        agree(runs, 0, plain_spot.run(plain_spot.BASELINES[name], [case.available], case.gap, case.job, net))
 
 
 def test_the_bound_is_the_best_of_all_sequences_of_decisions():
@@ -76,7 +76,7 @@ def test_the_bound_is_the_best_of_all_sequences_of_decisions():
         compared += 1
         net = spot_cases.net(compared)
         found = simulate("least_cost", windows(case.available, gap=case.gap), case.job, net=net)
-        least = plain_spot.least_cost(case.available, case.gap, case.job, 7, net)
+        least = plain_spot.least_cost([case.available], case.gap, case.job, 7, net)
         assert found.cost[0] == pytest.approx(least, abs=1e-9)
         if compared == (60 if ALL else 20):
             return

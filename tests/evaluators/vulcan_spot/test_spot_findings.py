@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import plain_regions
 import plain_spot
 import pytest
 import spot_cases
@@ -124,7 +123,7 @@ def test_dollars_of_policies_and_baselines_are_divided_as_a_slow_count_does() ->
         for who, decides in ((policy, plain_spot.policy_decides(policy)), (name, plain_spot.BASELINES[name])):
             found = accounted(simulate, who, one(case.available, case.gap), case.job, net)
             decide, _, log = with_log(decides)
-            plain = plain_spot.run(decide, case.available, case.gap, case.job, net)
+            plain = plain_spot.run(decide, [case.available], case.gap, case.job, net)
             agrees(found, plain_spending(log, plain, case.gap, case.job))
             reached |= np.array([part[0] > 0 for part in found[2].parts.values()])
     assert [CAUSES[n] for n in np.flatnonzero(~reached)] == ["restart after a move", CAUSES[-1]]
@@ -136,12 +135,12 @@ def test_dollars_over_several_regions_are_divided_as_a_slow_count_does() -> None
     for seed in range(CASES):
         case, regions = spot_cases.regions_case(seed, ticks=20)
         net = spot_cases.net(seed)
-        policy, name = policies[seed % POLICIES], list(plain_regions.BASELINES)[seed % 5]
-        baseline = (plain_regions.BASELINES[name], plain_regions.in_turn)
-        for who, (decides, prefers) in ((policy, plain_regions.policy_runs(policy)), (name, baseline)):
+        policy, name = policies[seed % POLICIES], list(plain_spot.SEVERAL_BASELINES)[seed % 5]
+        baseline = (plain_spot.SEVERAL_BASELINES[name], plain_spot.in_turn)
+        for who, (decides, prefers) in ((policy, plain_spot.policy_runs(policy)), (name, baseline)):
             found = accounted(simulate, who, several(regions, case.gap), case.job, net)
             decide, prefer, log = with_log(decides, prefers)
-            plain = plain_regions.run(decide, prefer, regions, case.gap, case.job, net)
+            plain = plain_spot.run(decide, regions, case.gap, case.job, net, prefer)
             agrees(found, plain_spending(log, plain, case.gap, case.job))
             moved += found[2].parts["restart after a move"][0]
     assert moved > 0

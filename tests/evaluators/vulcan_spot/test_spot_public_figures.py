@@ -41,7 +41,7 @@ def test_the_plain_simulator_pays_the_same(runs, name):
     for _, job, windows in runs[::9]:
         found = simulate(name, windows, job, net="published")
         for i in (0, 7):
-            window = windows.available[windows.begins[i] : windows.ends[i]].tolist()
+            window = [windows.available[windows.begins[i] : windows.ends[i]].tolist()]
             plain = plain_spot.run(plain_spot.BASELINES[name], window, windows.gap, job, "published")
             assert found.cost[i] == pytest.approx(plain.cost, abs=1e-9)
             assert found.finished[i] == plain.finished

@@ -6,7 +6,7 @@ import dataclasses
 from random import Random
 
 import numpy as np
-import plain_regions
+import plain_spot
 import pytest
 import spot_cases
 from effort import ALL, examples
@@ -32,6 +32,11 @@ def windows(regions, gap, prices=None):
     return Windows.of_regions(traces, [(0, 0, len(regions[0]))], priced=prices is not None)
 
 
+def run_plainly(policy, regions, case, net="exact", prices=()):
+    decide, prefer = plain_spot.policy_runs(policy)
+    return plain_spot.run(decide, regions, case.gap, case.job, net, prefer, prices)
+
+
 def agree(runs, plain):
     assert (runs.spot_ticks[0], runs.on_demand_ticks[0]) == (plain.history.count(1), plain.history.count(2))
     assert (runs.finished[0], runs.moves[0]) == (plain.finished, plain.moves)
@@ -46,7 +51,7 @@ def test_policies_agree_with_their_reference_run_in_the_plain_simulator(first):
         policy = check(spot_cases.regions_policy(seed), TASK)
         net = spot_cases.net(seed)
         runs = simulate(policy, windows(regions, case.gap), case.job, net=net)
-        plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job, net)
+        plain = run_plainly(policy, regions, case, net)
         agree(runs, plain)
         assert runs.overruled[0] == plain.overruled
 
@@ -59,7 +64,7 @@ def test_with_prices_by_region_policies_agree_with_their_reference_and_pay_what_
         policy = check(spot_cases.regions_policy(seed, priced=True), TASK)
         net = spot_cases.net(seed)
         runs = simulate(policy, windows(regions, case.gap, prices), case.job, net=net)
-        plain = plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job, net, prices)
+        plain = run_plainly(policy, regions, case, net, prices)
         agree(runs, plain)
         assert runs.ended_in[0] == plain.region
         ended.add(plain.region)
@@ -71,7 +76,7 @@ def test_policies_with_state_agree_with_their_reference_run_in_the_plain_simulat
     for seed, policy in enumerate(stateful_programs(TASK, Random(2), examples(90))):
         case, regions = spot_cases.regions_case(seed)
         runs = simulate(policy, windows(regions, case.gap), case.job)
-        agree(runs, plain_regions.run(*plain_regions.policy_runs(policy), regions, case.gap, case.job))
+        agree(runs, run_plainly(policy, regions, case))
         fields += any(variable.is_field for variable in policy.program.variables)
     assert fields > 2
 
@@ -82,8 +87,7 @@ def test_baselines_agree_with_the_plain_simulator(name):
         case, regions = spot_cases.regions_case(seed)
         net = spot_cases.net(seed)
         runs = simulate(name, windows(regions, case.gap), case.job, net=net)
-        decide = plain_regions.BASELINES[name]
-        agree(runs, plain_regions.run(decide, plain_regions.in_turn, regions, case.gap, case.job, net))
+        agree(runs, plain_spot.run(plain_spot.SEVERAL_BASELINES[name], regions, case.gap, case.job, net))
 
 
 @pytest.mark.parametrize("name", ["on_demand", "greedy", "uniform_progress", "least_cost"])
@@ -110,7 +114,7 @@ def test_the_bound_is_the_best_of_all_sequences_of_decisions(priced, cases):
         compared += 1
         net, prices = spot_cases.net(compared), spot_cases.prices_of(seed, regions) if priced else ()
         found = simulate("least_cost", windows(regions, case.gap, prices or None), case.job, net=net)
-        least = plain_regions.least_cost(regions, case.gap, case.job, 4, net, prices)
+        least = plain_spot.least_cost(regions, case.gap, case.job, 4, net, prices)
         assert found.cost[0] == pytest.approx(least, abs=1e-9)
         if compared == cases:
             return
