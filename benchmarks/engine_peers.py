@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.harness import NotMeasurable
 from benchmarks.plain_python import PlainHeap
 from vulcan_traces import Trace
+from vulcan_traces.storage.export import write_requests
 
 NATIVE = ("LRU", "GDSF", "S3FIFO", "LHD")
 
@@ -35,7 +34,8 @@ class Peer:
     def __init__(self, trace: Trace, capacity: int, file: Path) -> None:
         self._package = libcachesim()
         self._capacity = capacity
-        self._file = str(write_oracle_general(trace, file))
+        write_requests(trace, file, replace=True)
+        self._file = str(file)
 
     def _reader(self) -> Any:
         return self._package.TraceReader(self._file, self._package.TraceType.ORACLE_GENERAL_TRACE)
@@ -71,14 +71,3 @@ class Peer:
             cache_free_hook=lambda _: None,
         )
         return float(cache.process_trace(self._reader())[0])
-
-
-def write_oracle_general(trace: Trace, path: Path) -> Path:
-    """Return the trace as a file that libCacheSim reads."""
-    rows = np.zeros(trace.requests, np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")]))
-    rows["time"] = np.arange(trace.requests) // 1000
-    rows["id"] = trace.objects
-    rows["size"] = trace.sizes
-    rows["next"] = np.where(trace.next_access < 0, -1, trace.next_access + 1)
-    rows.tofile(path)
-    return path
