@@ -22,10 +22,9 @@ PACKAGES = {
 # From the ground up; a module imports from its own layer's package and from lower layers.
 LAYERS = (
     {
-        "vulcan", "vulcan.closing", "vulcan.documents", "vulcan.errors", "vulcan.imports", "vulcan.interface",
-        "vulcan.properties",
+        "vulcan", "vulcan.closing", "vulcan.errors", "vulcan.imports", "vulcan.interface", "vulcan.properties",
     },
-    {"vulcan.files", "vulcan.sizes"},
+    {"vulcan.documents", "vulcan.files", "vulcan.sizes"},
     {"vulcan.inputs", "vulcan.paths", "vulcan.svg", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 _NEEDED = {
     "bounded": (),
@@ -36,16 +36,18 @@ class Property:
     `function` names the function that the claim is about, where the task declares several; by default the main one.
     """
 
-    name: str
-    kind: Literal["bounded", "nondecreasing", "nonincreasing", "independent", "holds"]
-    meaning: str
-    subject: str | None = None
-    low: float | None = None
-    high: float | None = None
-    required: bool = False
-    claim: str | None = None
-    when: str | None = None
-    function: str | None = None
+    name: Annotated[str, "its name"]
+    kind: Annotated[
+        Literal["bounded", "nondecreasing", "nonincreasing", "independent", "holds"], "the form of the claim"
+    ]
+    meaning: Annotated[str, "what it says"]
+    subject: Annotated[str | None, "the feature that it is about"] = None
+    low: Annotated[float | None, "lower bound of the result"] = None
+    high: Annotated[float | None, "upper bound of the result"] = None
+    required: Annotated[bool, "whether a search rejects a policy that breaks it"] = False
+    claim: Annotated[str | None, "the condition that holds"] = None
+    when: Annotated[str | None, "the condition under which it applies"] = None
+    function: Annotated[str | None, "the function that it is about, `null` for the main one"] = None
 
     def __post_init__(self) -> None:
         if self.kind not in _NEEDED:

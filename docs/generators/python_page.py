@@ -110,9 +110,20 @@ def _described(name: str, node: ast.stmt, tree: ast.Module, live: object) -> Ite
 def _class_head(node: ast.ClassDef) -> str:
     """Its first line, and its fields."""
     bases = f"({', '.join(ast.unparse(base) for base in node.bases)})" if node.bases else ""
-    fields = [f"    {ast.unparse(one)}" for one in node.body if isinstance(one, ast.AnnAssign) and not _hidden(one)]
+    declared = [_PlainTypes().visit(one) for one in node.body if isinstance(one, ast.AnnAssign) and not _hidden(one)]
+    fields = [f"    {ast.unparse(one)}" for one in declared]
     decorators = [f"@{ast.unparse(one)}" for one in node.decorator_list]
     return "\n".join([*decorators, f"class {node.name}{bases}:", *(fields or ["    ..."])])
+
+
+class _PlainTypes(ast.NodeTransformer):
+    """Types without the meaning that a field has as a key of JSON documents."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        match node:
+            case ast.Subscript(value=ast.Name("Annotated"), slice=ast.Tuple(elts=[plain, *_])):
+                return plain
+        return node
 
 
 def _hidden(field: ast.AnnAssign) -> bool:

@@ -19,10 +19,10 @@ from vulcan.anvil import Rejected, check
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.plan import make_plan
 from vulcan.anvil.proofs import verify
-from vulcan.anvil.rejection import Remark
 from vulcan.anvil.rewrite.lift_constants import lift
 from vulcan.anvil.rewrite.optimize import cleaned
 from vulcan.anvil.unparse import emit_source
+from vulcan.documents.policy import Remark
 from vulcan.task import Global, Scalar, Task, Value
 
 NAMES = ("rate", "admit", "steer")

@@ -44,8 +44,8 @@ def holding(layer: Layer, holds: bool) -> DefenceCheck:
 )
 def test_what_a_missing_defence_stops(missing: Layer, blocks: str) -> None:
     problems = list(host._problems_of([holding(layer, layer is not missing) for layer in Layer]))
-    assert [problem["blocks"] for problem in problems] == [blocks]
-    assert missing.value in problems[0]["problem"]
+    assert [problem.blocks for problem in problems] == [blocks]
+    assert missing.value in problems[0].problem
 
 
 def test_what_programs_need_includes_what_policies_need() -> None:

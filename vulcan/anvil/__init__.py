@@ -11,8 +11,9 @@ policy.reference()                  # reference interpreter under CPython
 from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.policy import Policy, check
-from vulcan.anvil.rejection import Rejected, Remark
+from vulcan.anvil.rejection import Rejected
 from vulcan.anvil.semantics import hash, random
+from vulcan.documents.policy import Remark
 
 __all__ = [
     "HistorySlots",

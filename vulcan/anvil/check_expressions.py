@@ -10,8 +10,9 @@ from typing import Any
 from vulcan.anvil import ir
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import dotted, kind_of, position, snippet
-from vulcan.anvil.rejection import Remark, violation
+from vulcan.anvil.rejection import violation
 from vulcan.anvil.semantics import MAX
+from vulcan.documents.policy import Remark
 from vulcan.errors import did_you_mean
 from vulcan.task import Event, Feature, History, Scalar, Signature
 

@@ -6,27 +6,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from vulcan.anvil.rejection import Remark
-from vulcan.documents.policy import FindingDocument
+from vulcan.documents.policy import Remark
 
 _WIDTH = 100
 _BEFORE = 60
 _TAB = "    "
 _CUT = "..."
-
-
-def findings_document(findings: Sequence[Remark]) -> list[FindingDocument]:
-    """Return violations or warnings as JSON."""
-    return [
-        {
-            "rule": finding.rule,
-            "line": finding.line,
-            "column": finding.column,
-            "message": finding.message,
-            "hint": finding.hint,
-        }
-        for finding in findings
-    ]
 
 
 def explain(source: str, findings: Sequence[Remark]) -> str:

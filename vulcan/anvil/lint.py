@@ -16,8 +16,8 @@ from vulcan.anvil.analysis.facts import AbstractValue
 from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import dotted, parse, position, within
-from vulcan.anvil.rejection import Remark
 from vulcan.anvil.unparse import expression_source
+from vulcan.documents.policy import Remark
 from vulcan.task import Signature
 from vulcan.terminal_text import format_number
 

@@ -17,8 +17,8 @@ from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.lint import LintResult, lint
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, make_plan
-from vulcan.anvil.rejection import Remark
 from vulcan.anvil.rewrite.traversal import from_below, program_size
+from vulcan.documents.policy import Remark
 from vulcan.task import MECHANISM, Json, Signature, Task
 
 if TYPE_CHECKING:

@@ -39,7 +39,6 @@ def check(
       vulcan check mine.py --task ./tasks/shiny --json
     """
     from vulcan.anvil import Policy, Rejected
-    from vulcan.anvil.diagnostics import findings_document
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task
 
@@ -49,8 +48,7 @@ def check(
         checked = check_policy(source, declared)
     except Rejected as rejected:
         if as_json:
-            violations = findings_document(rejected.violations)
-            refusal: CheckDocument = {"policy": str(policy), "accepted": False, "violations": violations}
+            refusal: CheckDocument = {"policy": str(policy), "accepted": False, "violations": rejected.violations}
             print_json(refusal)
         else:
             say(f"rejected: {policy}")
@@ -64,7 +62,7 @@ def check(
             "policy": str(policy),
             "accepted": True,
             "plan": _document(checked),
-            "warnings": findings_document(checked.warnings),
+            "warnings": checked.warnings,
         }
         print_json(document)
         return
@@ -79,7 +77,7 @@ def _print_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None
             "policy": str(path),
             "accepted": True,
             "program": {"hooks": hooks, "nodes": checked.size, "parameters": dict(checked.parameters)},
-            "warnings": [],
+            "warnings": (),
         }
         print_json(document)
         return
@@ -244,14 +242,12 @@ def _chosen(task: Task, names: list[str]) -> list[Property]:
 
 
 def _refuse(policy: Path, task: str, rejected: Rejected, as_json: bool) -> None:
-    from vulcan.anvil.diagnostics import findings_document
-
     if as_json:
         document: VerifyDocument = {
             "policy": str(policy),
             "task": task,
             "accepted": False,
-            "violations": findings_document(rejected.violations),
+            "violations": rejected.violations,
             "properties": [],
         }
         print_json(document)

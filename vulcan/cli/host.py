@@ -54,19 +54,19 @@ def _print_host(document: HostDocument) -> None:
         [(d.defence, "yes" if d.holds else "NO", d.needed_for, d.test, d.observed[:60]) for d in document["defences"]],
     )
     ray = document["ray"]
-    up = f"up, with {count(round(ray['cpus'] or 0), 'processor')}" if ray["available"] else f"not up: {ray['error']}"
-    say(f"Ray: {up}" + (f", joined at {ray['address']}" if ray["address"] else ""))
+    up = f"up, with {count(round(ray.cpus or 0), 'processor')}" if ray.available else f"not up: {ray.error}"
+    say(f"Ray: {up}" + (f", joined at {ray.address}" if ray.address else ""))
     model = document["model"]
-    server = f", at {model['server']}" if model["server"] else ""
-    say(f"model of a search: {model['name']}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")
-    keys = [key["variable"] for key in document["model_keys"] if key["set"]]
+    server = f", at {model.server}" if model.server else ""
+    say(f"model of a search: {model.name}{server} (VULCAN_MODEL and VULCAN_API_BASE, or --model, choose another)")
+    keys = [key.variable for key in document["model_keys"] if key.set]
     say(f"model keys: {', '.join(keys) if keys else 'none set, and the offline generator needs none'}")
     for directory in document["disk"]:
-        say(f"{directory['name']}: {directory['path']}, {directory['free_bytes'] / 2**30:.1f} GiB free")
+        say(f"{directory.name}: {directory.path}, {directory.free_bytes / 2**30:.1f} GiB free")
     say("versions: " + ", ".join(f"{name} {value or 'not there'}" for name, value in document["versions"].items()))
     for problem in document["problems"]:
-        stops = "" if problem["blocks"] == "nothing" else f" (stops {problem['blocks']})"
-        say(f"problem: {problem['problem']}{stops}; {problem['advice']}")
+        stops = "" if problem.blocks == "nothing" else f" (stops {problem.blocks})"
+        say(f"problem: {problem.problem}{stops}; {problem.advice}")
     say("policies in Anvil (most tasks): " + ("can be searched for here" if document["ok"] else "CANNOT run here"))
     free = "can be held here" if document["free_programs"] else "are refused here, but for --allow-unsandboxed"
     say(f"policies in free Python (tasks of the PROGRAM kind): {free}")

@@ -27,6 +27,7 @@ from vulcan.documents.host import (
     DirectoryDocument,
     HostDocument,
     HostProblem,
+    ModelKey,
     RayDocument,
 )
 from vulcan.errors import UserError
@@ -125,12 +126,12 @@ def host_document(runs: Path) -> HostDocument:
     disk, model = _disk(runs), _model()
     problems = [*_problems_of(tried), *_problems_of_directories(disk), *_problems_of_services(ray, model)]
     return {
-        "ok": not any(problem["blocks"] == "everything" for problem in problems),
+        "ok": not any(problem.blocks == "everything" for problem in problems),
         "free_programs": all(trial.holds for trial in tried if trial.needed_for),
         "defences": tried,
         "ray": ray,
         "model": model,
-        "model_keys": [{"variable": name, "set": name in os.environ} for name in _variables()],
+        "model_keys": [ModelKey(name, name in os.environ) for name in _variables()],
         "disk": disk,
         "versions": dict(_versions()),
         "problems": problems,
@@ -161,7 +162,7 @@ def _problems_of(tried: list[DefenceCheck]) -> Iterator[HostProblem]:
             continue
         stops = {"policies": "everything", "free programs": "policies in free Python"}.get(trial.needed_for, "nothing")
         what = f"{trial.defence} does not hold: {trial.observed}"
-        yield {"problem": what, "blocks": stops, "advice": _ADVICE.get(trial.defence, "see SECURITY.md")}
+        yield HostProblem(what, stops, _ADVICE.get(trial.defence, "see SECURITY.md"))
 
 
 _ADVICE = {
@@ -177,12 +178,12 @@ _ADVICE = {
 
 def _problems_of_directories(disk: list[DirectoryDocument]) -> Iterator[HostProblem]:
     for directory in disk:
-        if not directory["writable"]:
+        if not directory.writable:
             advice = "name another by --runs-dir or VULCAN_CACHE_DIR"
-            yield {"problem": f"{directory['path']} cannot be written", "blocks": "everything", "advice": advice}
-        elif directory["free_bytes"] < _MIN_FREE:
-            what = f"{directory['path']} has {directory['free_bytes'] >> 20} MiB left"
-            yield {"problem": what, "blocks": "nothing", "advice": "make room before a long search"}
+            yield HostProblem(f"{directory.path} cannot be written", "everything", advice)
+        elif directory.free_bytes < _MIN_FREE:
+            what = f"{directory.path} has {directory.free_bytes >> 20} MiB left"
+            yield HostProblem(what, "nothing", "make room before a long search")
 
 
 def _ray(runtime: Any) -> RayDocument:
@@ -191,23 +192,15 @@ def _ray(runtime: Any) -> RayDocument:
     try:
         ray = runtime.wait()
     except RayUnavailable as error:
-        return {"available": False, "address": runtime.joined, "cpus": None, "error": str(error)}
-    return {
-        "available": True,
-        "address": runtime.joined,
-        "cpus": ray.cluster_resources().get("CPU"),
-        "error": None,
-    }
+        return RayDocument(False, runtime.joined, error=str(error))
+    return RayDocument(True, runtime.joined, ray.cluster_resources().get("CPU"))
 
 
 def _model() -> DefaultModel:
     """Return a search's default model, and whether its server accepts a connection. No key is sent."""
     server = os.environ.get("VULCAN_API_BASE") or None
-    return {
-        "name": os.environ.get("VULCAN_MODEL") or OFFLINE,
-        "server": shown_url(server) if server else None,
-        "reachable": _answers(server) if server else None,
-    }
+    name = os.environ.get("VULCAN_MODEL") or OFFLINE
+    return DefaultModel(name, shown_url(server), _answers(server)) if server else DefaultModel(name, None, None)
 
 
 def _answers(url: str) -> bool:
@@ -221,14 +214,14 @@ def _answers(url: str) -> bool:
 
 
 def _problems_of_services(ray: RayDocument, model: DefaultModel) -> Iterator[HostProblem]:
-    if not ray["available"]:
+    if not ray.available:
         advice = "searches run without it; --executor local does not try it"
-        if ray["address"]:
-            advice = f"see to the cluster at {ray['address']}, leave RAY_ADDRESS unset, or search with --executor local"
-        yield {"problem": "Ray does not come up", "blocks": "nothing", "advice": advice}
-    if model["reachable"] is False:
-        what = f"the model's server {model['server']} takes no connection"
-        yield {"problem": what, "blocks": "nothing", "advice": "start it, or correct VULCAN_API_BASE"}
+        if ray.address:
+            advice = f"see to the cluster at {ray.address}, leave RAY_ADDRESS unset, or search with --executor local"
+        yield HostProblem("Ray does not come up", "nothing", advice)
+    if model.reachable is False:
+        what = f"the model's server {model.server} takes no connection"
+        yield HostProblem(what, "nothing", "start it, or correct VULCAN_API_BASE")
 
 
 def _variables() -> list[str]:
@@ -249,12 +242,8 @@ def _cache() -> Path:
 
 def _directory(what: str, path: Path) -> DirectoryDocument:
     there = next((parent for parent in (path.resolve(), *path.resolve().parents) if parent.exists()), Path("/"))
-    return {
-        "name": what,
-        "path": str(path),
-        "writable": os.access(there, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids),
-        "free_bytes": shutil.disk_usage(there).free,
-    }
+    writable = os.access(there, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
+    return DirectoryDocument(what, str(path), writable, shutil.disk_usage(there).free)
 
 
 def _versions() -> Iterator[tuple[str, str | None]]:

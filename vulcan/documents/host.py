@@ -17,16 +17,18 @@ class DefenceCheck:
     observed: Annotated[str, "what happened"]
 
 
-class RayDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class RayDocument:
     """Ray on this host."""
 
     available: Annotated[bool, "whether it starts"]
     address: Annotated[str | None, "the cluster that is joined; `null` for a local Ray"]
-    cpus: Annotated[float | None, "its processors"]
-    error: Annotated[str | None, "why it does not start"]
+    cpus: Annotated[float | None, "its processors"] = None
+    error: Annotated[str | None, "why it does not start"] = None
 
 
-class DefaultModel(TypedDict):
+@dataclass(frozen=True, slots=True)
+class DefaultModel:
     """The model of a search that names none."""
 
     name: Annotated[str, "its name"]
@@ -34,14 +36,16 @@ class DefaultModel(TypedDict):
     reachable: Annotated[bool | None, "whether the server takes a connection; `null` without one"]
 
 
-class ModelKey(TypedDict):
+@dataclass(frozen=True, slots=True)
+class ModelKey:
     """A variable that holds a key, never the key."""
 
     variable: Annotated[str, "its name"]
     set: Annotated[bool, "whether it is set"]
 
 
-class DirectoryDocument(TypedDict):
+@dataclass(frozen=True, slots=True)
+class DirectoryDocument:
     """A directory that Vulcan writes to."""
 
     name: Annotated[str, "`runs` or `cache`"]
@@ -50,7 +54,8 @@ class DirectoryDocument(TypedDict):
     free_bytes: Annotated[int, "free space"]
 
 
-class HostProblem(TypedDict):
+@dataclass(frozen=True, slots=True)
+class HostProblem:
     """A problem of this host."""
 
     problem: Annotated[str, "what is wrong"]

@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vulcan.properties import Property
 
-class FindingDocument(TypedDict):
-    """A violation of the language or a warning, with its place in the source."""
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A broken rule of the language, or a warning about an accepted program, with its place in the source."""
 
     rule: Annotated[str, "the rule's name"]
     line: Annotated[int, "counted from 1"]
-    column: Annotated[int, "counted from 1"]
+    column: Annotated[int, "counted from 1, in characters"]
     message: Annotated[str, "what is wrong"]
     hint: Annotated[str, "what to do"]
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: [{self.rule}] {self.message}; {self.hint}"
 
 
 class FunctionCost(TypedDict):
@@ -88,8 +94,8 @@ class CheckDocument(TypedDict):
     accepted: Annotated[bool, "whether it is in the language"]
     plan: NotRequired[Annotated[PlanDocument, "of an accepted policy in Anvil"]]
     program: NotRequired[Annotated[ProgramDocument, "of an accepted policy in free Python"]]
-    warnings: NotRequired[Annotated[list[FindingDocument], "of an accepted policy"]]
-    violations: NotRequired[Annotated[list[FindingDocument], "of a rejected policy"]]
+    warnings: NotRequired[Annotated[tuple[Remark, ...], "of an accepted policy"]]
+    violations: NotRequired[Annotated[tuple[Remark, ...], "of a rejected policy"]]
 
 
 class CounterexampleDocument(TypedDict):
@@ -126,7 +132,7 @@ class VerifyDocument(TypedDict):
     task: Annotated[str, "the task's name"]
     accepted: Annotated[bool, "whether the policy is in the language"]
     properties: Annotated[list[PropertyDocument], "empty for a rejected policy"]
-    violations: NotRequired[Annotated[list[FindingDocument], "of a rejected policy"]]
+    violations: NotRequired[Annotated[tuple[Remark, ...], "of a rejected policy"]]
 
 
 class PolicyMean(TypedDict):
@@ -291,23 +297,6 @@ class HookDocument(TypedDict):
     optional: Annotated[bool, "whether a policy may omit it"]
 
 
-class PropertyDeclaration(TypedDict):
-    """A property that can be proved, as the task declares it."""
-
-    name: Annotated[str, "its name"]
-    kind: Annotated[
-        Literal["bounded", "nondecreasing", "nonincreasing", "independent", "holds"], "the form of the claim"
-    ]
-    meaning: Annotated[str, "what it says"]
-    subject: Annotated[str | None, "the feature that it is about"]
-    low: Annotated[float | None, "lower bound of the result"]
-    high: Annotated[float | None, "upper bound of the result"]
-    required: Annotated[bool, "whether a search rejects a policy that breaks it"]
-    claim: Annotated[str | None, "the condition that holds"]
-    when: Annotated[str | None, "the condition under which it applies"]
-    function: Annotated[str | None, "the function that it is about, `null` for the main one"]
-
-
 class SettingDeclaration(TypedDict):
     """A setting of a task."""
 
@@ -346,7 +335,7 @@ class FormDocument(FunctionInterface):
 
     others: Annotated[list[FunctionInterface], "further functions"]
     events: Annotated[list[EventDocument], "events that a policy may handle, to change its own state"]
-    properties: Annotated[list[PropertyDeclaration], "each property that can be proved"]
+    properties: Annotated[tuple[Property, ...], "each property that can be proved"]
 
 
 class TaskDocument(FormDocument):

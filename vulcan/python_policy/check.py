@@ -16,7 +16,8 @@ from typing import cast
 from vulcan.anvil import Policy, check
 from vulcan.anvil.parse import SizeLimits, parse
 from vulcan.anvil.prompt_section import code, describe_language, table
-from vulcan.anvil.rejection import Rejected, Remark
+from vulcan.anvil.rejection import Rejected
+from vulcan.documents.policy import Remark
 from vulcan.python_policy.allowed import EXCEPTIONS, FUNCTIONS, MODULES, WITHOUT_IMPORT
 from vulcan.python_policy.parameters import parameters_of
 from vulcan.python_policy.policy import ProgramPolicy

@@ -17,7 +17,7 @@ from typing import cast
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
-from vulcan.anvil.rejection import Remark
+from vulcan.documents.policy import Remark
 from vulcan.errors import did_you_mean
 from vulcan.python_policy.allowed import METHODS, MODULES, NAMES, NO_MEANING_AT_RUN_TIME
 from vulcan.python_policy.rules import broken

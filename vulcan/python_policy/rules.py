@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vulcan.anvil.rejection import Remark, violation
+from vulcan.anvil.rejection import violation
+from vulcan.documents.policy import Remark
 
 MAX_SOURCE_BYTES = 32 * 1024
 """Maximum size of a source in bytes."""

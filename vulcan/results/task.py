@@ -10,7 +10,6 @@ from vulcan.documents.policy import (
     FormDocument,
     FunctionInterface,
     HookDocument,
-    PropertyDeclaration,
     SettingDeclaration,
     TaskDocument,
     TasksDocument,
@@ -47,7 +46,7 @@ def _functions(kind: Task) -> FormDocument:
             }
             for declared in kind.events
         ],
-        "properties": [cast(PropertyDeclaration, asdict(property_)) for property_ in kind.properties],
+        "properties": kind.properties,
     }
 
 
