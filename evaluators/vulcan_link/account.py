@@ -97,9 +97,9 @@ class LinkAccount(Account):
         return [*made, *super().compare(other), *(one for mine, theirs in pairs for one in mine.compare(theirs))]
 
 
-def carried_until(link: LinkTrace, times: Ints, offset: int = 0) -> Numbers:
+def carried_until(link: LinkTrace, times: Ints) -> Numbers:
     """Return the bits that the link carries from the beginning of its trace until each time, ns."""
-    cycles, rest = np.divmod(times + offset, link.period)
+    cycles, rest = np.divmod(times, link.period)
     if link.kind == "opportunities":
         passed = np.searchsorted(link.times, rest, side="right")
         return (OPPORTUNITY_BYTES * 8.0 * (cycles * len(link.times) + passed)).astype(np.float64)
@@ -120,10 +120,9 @@ def account(name: str, scenario: Scenario, result: LinkResult, flows: int, facts
     width = max(base, MIN_WINDOW)
     count = math.ceil((end - begin) / width)
     edges = np.minimum(begin + width * np.arange(count + 1), end)
-    offset = round(scenario.link_offset_s * _SECOND)
-    until = carried_until(scenario.link, edges, offset)
+    until = carried_until(scenario.link, edges)
     capacity = np.diff(until)
-    idle = np.diff(_idle_until(scenario.link, offset, log, edges, until))
+    idle = np.diff(_idle_until(scenario.link, log, edges, until))
 
     time, kind, flow, value = log[:, np.searchsorted(log[m.E_TIME], begin) :]
     place = np.maximum(time - begin - 1, 0) // width
@@ -177,7 +176,7 @@ def _full_queue(scenario: Scenario) -> int:
     return 0 if limit is None else round(12e3 * limit / scenario.link.mean_rate * _SECOND)
 
 
-def _idle_until(link: LinkTrace, offset: int, log: Ints, edges: Ints, until: Numbers) -> Numbers:
+def _idle_until(link: LinkTrace, log: Ints, edges: Ints, until: Numbers) -> Numbers:
     """Return the idle capacity from the beginning of the run until each edge, bits."""
     times, kinds = log[m.E_TIME], log[m.E_KIND]
     change = (kinds == m.QUEUED).astype(np.int8) - (kinds >= m.DROPPED_WAITING)
@@ -187,12 +186,12 @@ def _idle_until(link: LinkTrace, offset: int, log: Ints, edges: Ints, until: Num
     ends = times[(inside == 1) & (change > 0)]
     if len(ends) < len(begins):
         ends = np.append(ends, max(edges[-1], begins[-1]))
-    before = carried_until(link, begins, offset)
-    after = carried_until(link, ends, offset)
+    before = carried_until(link, begins)
+    after = carried_until(link, ends)
     if link.kind == "opportunities":  # those of the moment at which the queue became empty, and that no packet used
         gone = times[kinds >= m.CARRIED]
         used = np.searchsorted(gone, emptied, side="right") - np.searchsorted(gone, emptied, side="left")
-        before[1:] = carried_until(link, emptied - 1, offset) + OPPORTUNITY_BYTES * 8.0 * used
+        before[1:] = carried_until(link, emptied - 1) + OPPORTUNITY_BYTES * 8.0 * used
     whole = np.concatenate(([0.0], np.cumsum(after - before)))
     at = np.searchsorted(begins, edges, side="right") - 1
     partly: Numbers = whole[at] + np.minimum(until, after[at]) - before[at]

@@ -111,8 +111,8 @@ class Scenario:
     """Everything a simulation depends on but the policy.
 
     Counts and delays are of the time from `measure_from_s` to `duration_s`. `loss` is the probability that a packet
-    is lost on its way to the queue, drawn from `seed`. `link_offset_s` is how far into its trace the link is at time
-    0. `jitter_us` delays acknowledgements by a random time up to it, redrawn for each millisecond, in order.
+    is lost on its way to the queue, drawn from `seed`. `jitter_us` delays acknowledgements by a random time up to it,
+    redrawn for each millisecond, in order.
     With `policer_mbps`, what comes to the queue beyond that rate, on the wire, and a bucket of `policer_bytes` is
     dropped, of all flows together (Flach et al., "An Internet-wide analysis of traffic policing", SIGCOMM 2016).
     With `late_share`, so many of the packets that have crossed the link reach the receiver `late_ms` late, drawn from
@@ -132,7 +132,6 @@ class Scenario:
     loss: float = 0.0
     seed: int = 1
     measure_from_s: float = 0.0
-    link_offset_s: float = 0.0
     clock_ms: float = 0.0
     jitter_us: float = 0.0
     ack_batch_ms: float = 0.0
@@ -149,7 +148,7 @@ class Scenario:
         share, some = (0, MAX_SHARE), (0, math.inf)
         within(
             self, duration_s=(1e-6, 100_000), late_share=share, late_ms=(0, MAX_LATE_MS), loss=share,
-            link_offset_s=some, clock_ms=some, jitter_us=some, ack_batch_ms=some,
+            clock_ms=some, jitter_us=some, ack_batch_ms=some,
         )  # fmt: skip
         if not 0 <= self.measure_from_s < self.duration_s:
             raise UserError(f"scenario: measured from {self.measure_from_s} s to {self.duration_s} s; 0 <= from < to")

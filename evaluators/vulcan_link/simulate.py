@@ -207,7 +207,6 @@ def _link(scenario: Scenario, rows: int) -> NDArray[np.int64]:
         raise UserError(f"link {trace.name}: it carries nothing; its trace needs an opportunity, or a rate above 0")
     fair = scenario.queue.kind == "fq_codel"
     link = np.zeros(fair_queue.slots(len(scenario.flows), rows) if fair else m.LINK_SLOTS, np.int64)
-    link[m.CYCLE] = -(round(scenario.link_offset_s * SECOND) % trace.period)
     link[m.SERVICE] = m.NEVER
     link[m.TOKENS] = scenario.policer_bytes * SECOND
     return link
@@ -238,8 +237,7 @@ def _result(
 ) -> LinkResult:
     begin = scenario.measure_from_s
     end = max(scenario.duration_s, int(link[m.LAST_DEPARTURE]) / SECOND) if scenario.drain else scenario.duration_s
-    offset = scenario.link_offset_s
-    rate = capacity(scenario.link, offset + begin, offset + end)
+    rate = capacity(scenario.link, begin, end)
     counted = own - base
     per_flow = tuple(
         _flow_result(flow, scenario, end, own[f], counted[f], bins[f], flows[f])
