@@ -30,8 +30,7 @@ class TieringResult:
     """Totals of the measured intervals. `seconds` is the program's time, `accesses` are loads and stores of memory.
 
     `hits` are those of the fast tier; `slow_bytes` is what the slow tier carried, migrations included. `decisions` is a
-    hash of the sequence of all pages that moved; of the pages `mapped` at the end, `fast` are in the fast tier: 0 and
-    None where no placement was simulated.
+    hash of the sequence of all pages that moved, 0 where no placement was simulated.
     """
 
     seconds: float
@@ -41,8 +40,6 @@ class TieringResult:
     demotions: float
     slow_bytes: float
     decisions: int = 0
-    mapped: int | None = None
-    fast: int | None = None
 
     @property
     def hit_share(self) -> float:
@@ -154,10 +151,7 @@ def simulate(
         width = np.uint64(native.entity_slots)
         moves = rank_all(policy, *tables, counts.arrivals, numbers, *limits, *kept, width, *room)
     nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, totals)
-    mapped = int(carried[state.MAPPED])
-    return TieringResult(
-        nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, int(moves), mapped, int(fast.sum())
-    )
+    return TieringResult(nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, int(moves))
 
 
 def most_accessed(counts: PageCounts, capacity: int, first: int, last: int) -> NDArray[np.intp]:
