@@ -1,45 +1,35 @@
 """A cleaned program computes the same numbers and is never larger."""
 
-from random import Random
 from textwrap import indent
 
 import pytest
 from anvil_toy import HEAD, TOY
-from anvil_values import values_for
+from anvil_two import TWO
+from anvil_values import runs
 from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from policy_trees import accepted, programs
 
-from vulcan.anvil import check, ir
-from vulcan.anvil.interpreter import Reference
-from vulcan.anvil.plan import make_plan
+from vulcan.anvil import check
 from vulcan.anvil.rewrite.optimize import cleaned
 from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.anvil.unparse import emit_source
+from vulcan.task import Task
 
 
-def runs(program: ir.Module, seed: int) -> list[float]:
-    random = Random(seed)
-    reference = Reference(program, make_plan(program, 10**9), TOY.signature)
-    found = []
-    for _ in range(12):
-        key = float(random.randrange(3))
-        values = values_for(TOY.signature, random) | {"item.id": key}
-        reference.observe(key, values)
-        found.append(reference(values, key))
-    return found
-
-
-@settings(max_examples=examples(400))
-@given(source=programs(TOY), seed=st.integers(0, 2**32))
-def test_a_generated_program_computes_the_same_numbers_in_no_more_nodes(source: str, seed: int) -> None:
-    policy = accepted(source, TOY)
+@pytest.mark.parametrize("task", [pytest.param(TOY, id="toy"), pytest.param(TWO, id="several functions")])
+@settings(max_examples=examples(240))
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_a_generated_program_computes_the_same_numbers_in_no_more_nodes(
+    task: Task, data: st.DataObject, seed: int
+) -> None:
+    policy = accepted(data.draw(programs(task)), task)
     assume(policy is not None)
     program = policy.program
     better = cleaned(program)
-    written = check(emit_source(better, TOY.signature), TOY).program  # the checker takes it, and makes no more of it
-    assert runs(better, seed) == runs(program, seed) == runs(written, seed)
+    written = check(emit_source(better, task.interface), task).program  # the checker takes it, and makes no more of it
+    assert runs(better, task, seed) == runs(program, task, seed) == runs(written, task, seed)
     assert program_size(written) <= program_size(program)
     assert cleaned(better) == better
 

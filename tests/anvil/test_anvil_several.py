@@ -7,21 +7,12 @@ from random import Random
 
 import pytest
 from anvil_toy import TOY
-from anvil_twin import Twin, bits
+from anvil_twin import Twin
 from anvil_two import TWO, TWO_HEADS, TWO_LAYOUT, defining
 from anvil_values import values_for
-from effort import examples
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
-from policy_trees import accepted, programs
 
 from vulcan.anvil import Rejected, check
-from vulcan.anvil.interpreter import Reference
-from vulcan.anvil.plan import make_plan
 from vulcan.anvil.proofs import verify
-from vulcan.anvil.rewrite.lift_constants import lift
-from vulcan.anvil.rewrite.optimize import cleaned
-from vulcan.anvil.unparse import emit_source
 from vulcan.documents.policy import Remark
 from vulcan.task import Global, Scalar, Task, Value
 
@@ -141,36 +132,6 @@ def test_each_function_has_an_address_of_its_own() -> None:
     whole = check(defining(steer="now.ewma(0.5)"), TWO).native(TWO_LAYOUT)
     assert set(whole.scores) == set(NAMES) and whole.score == whole.scores["rate"]
     assert len(set(whole.scores.values())) == 3
-
-
-GENERATED = settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
-
-
-def numbers(reference: Reference, random: Random, events: int = 6) -> list[str]:
-    """What all functions give in a random life of two items."""
-    found = []
-    for _ in range(events):
-        key = float(random.randrange(2))
-        values = values_for(TWO.interface, random) | {"item.id": key}
-        reference.observe(key, values)
-        found += [bits(reference.ask(name, values, key) + 0.0) for name in NAMES]  # -0.0 + 0.0 is 0.0
-    return found
-
-
-@GENERATED
-@given(source=programs(TWO), seed=st.integers(0, 2**32))
-def test_whatever_is_made_of_a_program_computes_the_same(source: str, seed: int) -> None:
-    """Written anew, with its numbers lifted, and cleaned."""
-    policy = accepted(source, TWO)
-    assume(policy is not None)
-    expected = numbers(policy.reference(), Random(seed))
-    again = check(emit_source(policy.program, TWO.interface), TWO)
-    assert again.fingerprint == policy.fingerprint
-    assert emit_source(again.program, TWO.interface) == emit_source(policy.program, TWO.interface)
-    for program in (lift(policy.program, TWO.interface), cleaned(policy.program)):
-        plan = make_plan(program.of("rate"), 10**9)
-        joint = replace(plan, statistics=policy.plan.statistics)
-        assert numbers(Reference(program, joint, TWO.interface), Random(seed)) == expected
 
 
 # What there is to doubt

@@ -1,10 +1,13 @@
-"""Values of features, extreme and ordinary, within the declared ranges."""
+"""Values of features, extreme and ordinary, within the declared ranges, and what programs make of them."""
 
 from __future__ import annotations
 
 from random import Random
 
-from vulcan.task import Feature, History, Signature
+from vulcan.anvil import ir
+from vulcan.anvil.interpreter import Reference
+from vulcan.anvil.plan import make_plan
+from vulcan.task import Feature, History, Signature, Task
 
 _EXTREMES = (0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 5e-324, 2.2250738585072014e-308, -1e-310, 2.0**53, 1e16, 1e-5, 709.8, 1e154)
 
@@ -36,3 +39,16 @@ def values_for(signature: Signature, random: Random, tame: bool = False) -> dict
             values[f"{argument.name}.count"] = float(random.randrange(1, 2**20)) if remembered else 0.0
             values[f"{argument.name}.age"] = float(random.randrange(int(values["now"]) + 1)) if remembered else 0.0
     return values
+
+
+def runs(program: ir.Module, task: Task, seed: int) -> list[float]:
+    """What each function gives in a random life of a few entities."""
+    random, found = Random(seed), []
+    reference = Reference(program, make_plan(program, 10**9), task.interface)
+    assert task.signature.entity is not None
+    for _ in range(10):
+        key = float(random.randrange(3))
+        values = values_for(task.interface, random) | {f"{task.signature.entity.name}.id": key}
+        reference.observe(key, values)
+        found += [reference.ask(function.name, values, key) for function in program.entries]
+    return found
