@@ -12,8 +12,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from hypothesis import strategies as st
-
 from vulcan.anvil.grammar import grammar
 from vulcan.task import Signature
 
@@ -132,11 +130,3 @@ class Arbitrary:
                 function = ast.parse(f"past.{self.pick(tuple(grammar.HISTORY_QUERIES))}", mode="eval").body
                 return ast.Call(function, [ast.parse("item.id", mode="eval").body], [])
         return ast.Call(function, [self.node("expr", depth - 1) for _ in range(self.below(3))], [])
-
-
-def arbitrary_sources(signature: Signature) -> st.SearchStrategy[str]:
-    @st.composite
-    def source(draw: st.DrawFn) -> str:
-        return Arbitrary(signature, lambda n: draw(st.integers(0, n - 1))).source()
-
-    return source()
