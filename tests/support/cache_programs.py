@@ -1,4 +1,4 @@
-"""Writes cache policies that decide by all that they may see."""
+"""Writes cache policies of the mechanism `queues`, whose answers are those that it tells apart."""
 
 from __future__ import annotations
 
@@ -40,15 +40,6 @@ SPREAD = {
     ),
 }  # fmt: skip
 
-RANKED_BY = (
-    "now", "obj.id", "obj.size", "obj.count", "obj.last_access", "obj.insertion", "cache.used", "cache.capacity",
-    "cache.objects", "cache.evicted_priority", "ghost.contains(obj.id)", "ghost.count(obj.id)", "ghost.age(obj.id)",
-    "obj.last_access.recent(2)", "obj.count.ewma(0.3)", "cache.size.percentile(0.5)", "cache.used.avg()",
-)  # fmt: skip
-VICTIM = (
-    "victim.size", "victim.count", "victim.last_access", "victim.insertion", "victim.priority", "victim.count.max()"
-)  # fmt: skip
-
 
 def _expressions(reads: tuple[str, ...], leaves: int) -> st.SearchStrategy[str]:
     return st.recursive(
@@ -69,24 +60,3 @@ def queue_programs(draw: st.DrawFn) -> str:
         body = draw(st.sampled_from(SPREAD[name])).format(draw(_expressions(reads, 4)))
         functions.append(f"def {name}({arguments}):\n    return {body}\n")
     return "\n\n".join(functions)
-
-
-@st.composite
-def ranked_programs(draw: st.DrawFn, mechanism: str) -> str:
-    """A policy of a mechanism that ranks objects, with any of the functions that it may have besides `priority`."""
-    functions = [
-        f'MECHANISM = "{mechanism}"',
-        f"def priority(now, obj, cache, ghost):\n    return {draw(_expressions(RANKED_BY, 5))}\n",
-    ]
-    if draw(st.booleans()):
-        admit = draw(st.sampled_from(("{}", "({}) % 3 - 1", "({}) % 2", "ghost.count(obj.id) - ({}) % 3")))
-        answer = admit.format(draw(_expressions((*RANKED_BY, *VICTIM), 5)))
-        functions.append(f"def admit(now, obj, cache, victim, ghost):\n    return {answer}\n")
-    if mechanism == "heap" and draw(st.booleans()):
-        wait = draw(st.sampled_from(("{}", "({}) % 9", "({}) % 3 * 2.5", "3"))).format(draw(_expressions(RANKED_BY, 5)))
-        functions.append(f"def recheck(now, obj, cache, ghost):\n    return {wait}\n")
-    return "\n\n".join(functions)
-
-
-def programs(mechanism: str) -> st.SearchStrategy[str]:
-    return queue_programs() if mechanism == "queues" else ranked_programs(mechanism)

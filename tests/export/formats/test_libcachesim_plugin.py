@@ -11,10 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cache_formats import CASES, QUEUES, RANKED, made, requests, simulated, text_of, under
-from cache_programs import programs
 from effort import few
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from real_data import real_data
 
 from vulcan.registry import find_task
@@ -92,18 +89,6 @@ def test_the_plugin_has_the_misses_of_the_simulator(name: str) -> None:
             assert end - sum(hits[:end]) == expected[0]
         assert cache.bypassed == expected[1]
         assert 0 < sum(hits) < len(hits)
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample", "queues"])
-@settings(max_examples=8)
-@given(data=st.data(), seed=st.integers(0, 99), capacity=st.sampled_from([3, 40, 30_000]))
-def test_generated_policies(mechanism: str, data: st.DataObject, seed: int, capacity: int) -> None:
-    source = data.draw(programs(mechanism))
-    objects, sizes = requests(600, 120, seed)
-    sizes = sizes if capacity > 1_000 else np.ones_like(sizes)
-    cache = made(source, FORMAT, capacity, hashpower=10)
-    hits = replayed(cache, objects, sizes)
-    assert (len(hits) - sum(hits), cache.bypassed) == simulated(source, objects, sizes, capacity)
 
 
 @pytest.mark.parametrize(

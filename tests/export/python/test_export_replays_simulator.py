@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from cache_formats import CASES, RANKED, exported, requests, simulated, text_of, under
-from cache_programs import programs
-from effort import ALL, examples, few, slow
+from effort import ALL, few, slow
 from exported import load
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from vulcan_traces import load_trace
 
@@ -89,17 +86,6 @@ def test_tiny_caches_of_unit_objects_have_the_misses_of_the_simulator(name: str,
     trace = load_trace("zipf:requests=4000,objects=500,alpha=0.8,seed=3")
     objects = np.asarray(trace.objects)[: 4_000 if ALL else 600]
     assert_replayed(CASES[name], (objects, np.ones(len(objects), np.int64)), capacity)
-
-
-@pytest.mark.parametrize("mechanism", ["heap", "sample", "queues"])
-@settings(max_examples=examples(40))
-@given(data=st.data(), seed=st.integers(0, 99), capacity=st.sampled_from([3, 40, 30_000]))
-def test_generated_policies_have_the_misses_of_the_simulator(
-    mechanism: str, data: st.DataObject, seed: int, capacity: int
-) -> None:
-    objects, sizes = requests(600 if ALL else 300, 120, seed)
-    columns = objects, sizes if capacity > 1_000 else np.ones_like(sizes)
-    assert_replayed(data.draw(programs(mechanism)), columns, capacity)
 
 
 @pytest.mark.parametrize(("size", "seed"), [(1, 0), (5, 42), (64, 2**63)])

@@ -6,12 +6,12 @@ from random import Random
 
 import numpy as np
 import pytest
-from cache_programs import programs
+from cache_programs import queue_programs
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_cache import assert_equal
-from policy_trees import accepted, random_program
+from policy_trees import accepted, programs, random_program
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
@@ -55,7 +55,8 @@ MECHANISMS = list(NAMED)
 
 
 def sources(mechanism):
-    return st.sampled_from(NAMED[mechanism]) | programs(mechanism)
+    ranked = programs(TASK.of_policy(mechanism)).filter(lambda source: accepted(source, TASK) is not None)
+    return st.sampled_from(NAMED[mechanism]) | (queue_programs() if mechanism == "queues" else ranked)
 
 
 def dense(keys, sizes):
