@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
-from random import Random
 
 import pytest
 from anvil_toy import TOY
-from anvil_values import values_for
-from c_programs import COMPILERS, DoubleProgram, IntegerProgram, answers, compile_program, program_of
+from c_programs import COMPILERS, DoubleProgram, IntegerProgram, compile_program, program_of
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -63,13 +60,3 @@ def test_it_compiles_without_a_warning(compiler: tuple[str, ...]) -> None:
     doubles = [DoubleProgram(0, check(OF_ITEM, TOY)), DoubleProgram(1, check(OF_SENDER, SENDER))]
     compile_program(program_of(doubles), compiler)
     compile_program(program_of([IntegerProgram(0, check(OF_SENDER, SENDER))]), compiler)
-
-
-def test_it_computes_what_the_reference_does(tmp_path: Path) -> None:
-    policy, random = check(OF_ITEM, TOY), Random(1)
-    program, reference = DoubleProgram(0, policy), policy.reference()
-    for _ in range(30):
-        values = values_for(TOY.interface, random)
-        program.ask("rate", 1.0, values, reference(values, 1.0))
-    compile_program(program_of([program]), COMPILERS[0], tmp_path / "program")
-    assert answers(tmp_path / "program", program) == [expected for _, expected, _ in program.expected]
