@@ -86,11 +86,5 @@ def exported(library: Library) -> ModuleType:
     return module
 
 
-def keys_of(spec: str) -> list[int]:
-    simulator = CacheSimulator()
-    trace = simulator.trace_of(simulator.spec_of(instance(spec)))
-    return [int(key) for key in trace.keys[trace.objects]]
-
-
 def policies_in(place: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted((place / "policies").glob("*.py"))}

@@ -40,13 +40,7 @@ def plain_lru(requests: Sequence[Request], capacity: int) -> int:
 
 def with_sizes(requests: Sequence[Request]) -> list[Request]:
     """Give a size of 0 the last known one of its object before, else the first one after; leave out those of none."""
-    first = {key: size for key, size in reversed(requests) if size}
-    last: dict[object, int] = {}
-    full = []
-    for key, size in requests:
-        last[key] = size or last.get(key, first.get(key, 0))
-        full.append((key, last[key]))
-    return [(key, size) for key, size in full if size]
+    return with_all_sizes([(key, size, 1) for key, size in requests])
 
 
 def lru(trace: Trace, capacity: int) -> int:
