@@ -27,6 +27,7 @@ from benchmarks.reference_kernel import least_recently_used
 from vulcan.anvil import Policy, check
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
+from vulcan.robustness import shipped
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
 from vulcan_cache.simulate import simulate
@@ -135,12 +136,6 @@ def engines(on: Workload) -> Engines:
         **{engine: cached(shipped(task.name, name)) for engine, name in WITH_STATE.items()},
         **{name: evaluated(*which) for name, which in OTHERS.items()},
     }
-
-
-def shipped(task: str, policy: str) -> Policy:
-    """Return a policy that a task comes with."""
-    found = find_task(task)
-    return check(found.seed_policies()[policy], found)
 
 
 def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:
