@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -33,7 +33,6 @@ class Shell:
 
     directory: Path
     server: str = SERVER
-    run_of_the_page: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

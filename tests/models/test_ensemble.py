@@ -25,15 +25,6 @@ class Worth:
     gain: float
     dollars: float | None
 
-    @property
-    def a_call(self) -> float:
-        return self.often * self.gain
-
-    @property
-    def a_dollar(self) -> float:
-        assert self.dollars is not None
-        return self.a_call / self.dollars
-
     def try_once(self, name: str, rng: random.Random) -> ArmOutcome:
         gain = rng.expovariate(1 / self.gain) if rng.random() < self.often else 0.0
         return ArmOutcome(name, gain, None if self.dollars is None else self.dollars * rng.uniform(0.7, 1.3))
