@@ -1,6 +1,5 @@
 """A search whose model writes programs, from the prompt to the winner and its export."""
 
-import importlib.util
 from contextlib import closing
 from itertools import repeat
 from pathlib import Path
@@ -8,6 +7,7 @@ from types import ModuleType
 
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer
+from exported import imported
 from program_parts import CACHE, SEEDS, Here, trace
 
 from vulcan.export import Provenance
@@ -126,10 +126,7 @@ def exported(source: str, place: Path) -> ModuleType:
     assert name == "cache_program.py"
     assert policy_source(text) == source
     (place / name).write_text(text)
-    specification = importlib.util.spec_from_file_location("exported_program", place / name)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return imported(place / name)
 
 
 ALIASES = '''"""Imports in every way."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from pathlib import Path
 from types import ModuleType
 
 from vulcan.anvil import Policy, check
@@ -117,4 +120,13 @@ def load(text: str, name: str = "exported") -> ModuleType:
     """Return the module that the text makes."""
     module = ModuleType(name)
     exec(compile(text, f"<{name}>", "exec"), vars(module))
+    return module
+
+
+def imported(path: Path) -> ModuleType:
+    """Return the module of a file as an import of its name would."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module

@@ -9,6 +9,7 @@ import struct
 import numpy as np
 import pytest
 import zstandard
+from split_mix import split_mix
 
 from vulcan_traces import load_trace
 
@@ -79,10 +80,7 @@ def fnv1a_splitmix(text: bytes) -> str:
     mask, value = 2**64 - 1, 0xCBF29CE484222325
     for byte in text:
         value = (value ^ byte) * 0x100000001B3 & mask
-    value = value + 0x9E3779B97F4A7C15 & mask
-    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & mask
-    value = (value ^ value >> 27) * 0x94D049BB133111EB & mask
-    return f"{value ^ value >> 31:016x}"
+    return f"{split_mix(value, 1):016x}"
 
 
 HASHES_OF_A_AND_B = [fnv1a_splitmix(b"/a"), fnv1a_splitmix(b"/b")]

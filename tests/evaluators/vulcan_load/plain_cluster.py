@@ -146,15 +146,6 @@ def finish(workload: ServiceWorkload, s: int, begin: float, work: float) -> floa
     raise AssertionError("the last spell has no end")
 
 
-def split_mix(seed: int, number: int) -> int:
-    """The output of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
-    mask = 2**64 - 1
-    z = (seed + number * 0x9E3779B97F4A7C15) & mask
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
-    return z ^ (z >> 31)
-
-
 def around(values: list[float], start: int) -> int:
     """The first of the least, from a start on."""
     order = [(start + j) % len(values) for j in range(len(values))]

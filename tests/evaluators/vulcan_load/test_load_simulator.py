@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from effort import ALL, examples
-from plain_cluster import Shown, around, run, split_mix
+from plain_cluster import Shown, around, run
+from split_mix import split_mix
 from stateful_programs import stateful_programs
 
 from vulcan.anvil import Policy, check

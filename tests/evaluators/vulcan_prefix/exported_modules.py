@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
+
+from exported import imported
 
 from vulcan.anvil import Policy
 from vulcan.export import Provenance, find_exporter
@@ -24,9 +24,4 @@ def exported(policy: Policy, format: str, directory: Path, name: str) -> ModuleT
     files = find_exporter(format, TASK).export(policy, Provenance("prefix_cache", name, "", "", ""))
     path = directory / f"{format}_{name}.py"
     path.write_text(next(iter(files.values())))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+    return imported(path)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spot_cases
+from exported import imported
 from locations import DATA, ROOT
 
 from vulcan.anvil import check
@@ -41,11 +42,7 @@ def exported(source: str, format: str, folder: Path, name: str) -> ModuleType:
     (text,) = export_policy(check(source, TASK), format, Provenance("spot_single", "", "", "", "")).values()
     path = folder / f"{name}.py"
     path.write_text(text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported(path)
 
 
 def windows(available: Any, gap: int) -> Windows:

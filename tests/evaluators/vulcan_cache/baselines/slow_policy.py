@@ -5,16 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-MASK = 2**64 - 1
+from split_mix import split_mix
+
 GONE = math.inf
-
-
-def random_bits(draw: int) -> int:
-    """SplitMix64's output number `draw` from the seed 0."""
-    z = (draw + 1) * 0x9E3779B97F4A7C15 & MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
-    return z ^ (z >> 31)
 
 
 @dataclass(frozen=True)
@@ -60,11 +53,11 @@ class Policy:
 
     def random_below(self, bound: int) -> int:
         self.draws += 1
-        return (random_bits(self.draws - 1) >> 32) * bound >> 32
+        return (split_mix(0, self.draws) >> 32) * bound >> 32
 
     def random_share(self) -> float:
         self.draws += 1
-        return (random_bits(self.draws - 1) >> 11) / 2**53
+        return (split_mix(0, self.draws) >> 11) / 2**53
 
 
 def refusing(policy_type: type[Policy], share: int) -> type[Policy]:
