@@ -112,14 +112,15 @@ def test_a_policy_that_the_search_began_with_competes_for_the_choice() -> None:
 
 def test_little_evidence_decides_nothing_and_says_what_to_add() -> None:
     noisy = of(FOUND, {"lru": 0.5, FOUND: 0.52}, noise=(0.04, -0.04, 0.02, -0.02, 0.03, -0.03))
-    assert (noisy.conclusion, noisy.candidate, noisy.second) == ("undecided", SEED, FOUND)
+    assert (noisy.conclusion, noisy.kind, noisy.candidate, noisy.second) == ("undecided", "candidate", FOUND, None)
+    assert noisy.sentence.endswith(f"candidate {FOUND} is recommended as the better bet; lru is the safe choice.")
     assert "may be chance" in noisy.sentence
     assert "times as much of the instances of the split validation" in noisy.to_add
     small = of(FOUND, {"lru": 0.5, FOUND: 0.52}, noise=(0.2, -0.2, 0.1, -0.1, 0.15, -0.15))
     assert (small.conclusion, small.policy, small.second) == ("no better", "lru", FOUND)
     assert "too little to tell from chance" in small.sentence
     few = of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0, 0.0))
-    assert (few.conclusion, few.to_add[:11]) == ("undecided", "4 workloads")
+    assert (few.conclusion, few.to_add[:11], few.candidate, few.second) == ("undecided", "4 workloads", SEED, FOUND)
     none = of(FOUND, {})
     assert none.conclusion == "undecided"
     assert "held-out data" in none.to_add

@@ -246,7 +246,7 @@ def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gai
             return _no_better(compared, known, winner, why, gains)
         what = "the trace, or more traces" if gain["units"] == "windows" else "the instances of the split validation"
         add = f"about {math.ceil(times)} times as much of {what}"
-        return _undecided(compared, f"{claim}, which may be chance ({ends})", winner, known, add, gains)
+        return _likelier(compared, f"{claim}, which may be chance ({ends})", winner, known, add, gains)
     if gain["recent"] <= 0:
         what = "a longer trace, or a later one: the advantage goes away with time"
         return _undecided(compared, f"{claim} ({ends}), but not in the later half of it", winner, known, what, gains)
@@ -266,6 +266,16 @@ def _undecided(
     which = f", the best of those that {compared.target} carries," if until != known else ""
     sentence += f" Until then {compared.name_of(until)}{which} is recommended."
     return _recommended(compared, "undecided", sentence, until, winner, to_add, gains)
+
+
+def _likelier(
+    compared: Comparison, why: str, winner: int, known: Name, to_add: str, gains: tuple[Gain, ...]
+) -> RunVerdict:
+    """Recommend the winner, which gains something more likely than it loses: docs/results/search.md has how often."""
+    name, safe = f"candidate {winner}", compared.name_of(compared.best(compared.carried()) or known)
+    sentence = f"Undecided: {why}. To decide it, add {to_add}."
+    sentence += f" Until then {name} is recommended as the better bet; {safe} is the safe choice."
+    return RunVerdict("undecided", sentence, "candidate", name, winner, None, to_add, gains)
 
 
 def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, gains: tuple[Gain, ...]) -> RunVerdict:
