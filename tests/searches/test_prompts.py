@@ -50,6 +50,8 @@ def test_it_holds_what_the_task_declares(
     if operator != "advice":
         for line in task.advice:
             assert line in text
+        for claimed in task.properties:
+            assert (claimed.meaning in text) == claimed.required
     for shown in (*parents, *inspirations):
         assert f"```python\n{shown.source.strip()}\n```" in text
         assert f"{shown.score:.4f}" in text

@@ -82,6 +82,7 @@ class Prompts:
             "uses": _uses(task, settings),
             "default": task.mechanism,
             "task_advice": [line for kind in task.kinds for line in kind.advice],
+            "required": [each for kind in task.kinds for each in kind.properties if each.required],
             "language": describe_policy(task).strip(),
             "instances": tuple(instance.name for instance in instances),
             "advice_lines": ADVICE_LINES,
