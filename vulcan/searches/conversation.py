@@ -157,6 +157,8 @@ class Conversation:
         Those that are not measured yet are measured first, as drafts.
         """
         first, second = self._source(program), self._source(other)
+        if first == second:
+            raise UserError("the two are one program: `best` may be a draft of yours")
         measured = self._measured_first(first) + self._measured_first(second)
         parts = self._by_part({"program": first, "other": second})
         return f"{measured}{self.bench.findings(first, second)}\n\n{parts}".strip()
