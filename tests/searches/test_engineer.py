@@ -208,4 +208,4 @@ def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) ->
     assert len(chats[0]) == 1 + 2 + len(TOOLS_OF_CACHES)
     assert not [text for text in chats[0] if text.startswith("error")]
     assert chats[0] == chats[1]
-    assert chats[0][-1].startswith("draft 2: score ")  # a new program that is explained is measured
+    assert chats[0][-1].startswith("draft 3: score ")  # a new program that is explained is measured

@@ -180,7 +180,7 @@ class Conversation:
         return self.bench.curve(feature, also)
 
     def tune(self, program: Source) -> str:
-        """Tune a program's numbers on the training data, and measure the result. It is a draft."""
+        """Tune a program's numbers on the training data, and measure the result, else the program. It is a draft."""
         source, bench = self._source(program), self.bench
         self._checked(source)
         self._check_drafts()
@@ -191,7 +191,7 @@ class Conversation:
         found = tuning.best
         if found is None:
             own = f"; its own score {tuning.samples[0][-1]:.4f} on {bench.cheapest_name}" if tuning.samples else ""
-            return f"no better numbers were found{own}"
+            return f"{self._measured_first(source)}no better numbers were found{own}"
         return f"{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
 
     def library(self, name: Annotated[str, "A policy, to get its program."] = "") -> str:
