@@ -126,18 +126,17 @@ class EvaluatorWorker:
             policy = self._placed(source, limit)
         if attempt.error is not None:
             return self._ended_by(attempt, "the checker")
-        signature = None
-        if probe:
+        signature, metrics = None, []
+        probes = [None] if probe else []
+        first = isinstance(policy, ProgramPolicy)  # which may fail; a policy is probed with the code made to score it
+        for instance in (*probes, *instances) if first else (*instances, *probes):
             with attempt:
-                signature = plain_signature(decisions_of(self.evaluator, policy))
+                if instance is None:
+                    signature = plain_signature(decisions_of(self.evaluator, policy))
+                else:
+                    metrics.append(plain_metrics(self.evaluator.evaluate(policy, instance)))
             if attempt.error is not None:
-                return self._ended_by(attempt, "its decisions")
-        metrics = []
-        for instance in instances:
-            with attempt:
-                metrics.append(plain_metrics(self.evaluator.evaluate(policy, instance)))
-            if attempt.error is not None:
-                return self._ended_by(attempt, instance.name)
+                return self._ended_by(attempt, instance.name if instance is not None else "its decisions")
         return {"status": "scored", "metrics": metrics, "message": "", "signature": signature}
 
     def _explain(self, source: str, instances: Sequence[Instance], limit: float, against: str | None = None) -> Reply:
