@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy, ir
 from vulcan.anvil.feature_layout import Layout
+from vulcan.anvil.policy import effort
 from vulcan.anvil.semantics import GOLDEN, mix
 from vulcan_cache import layout, queue_layout
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 Counts = tuple[int, int, int, int]
 """Misses, missed bytes, bypassed requests and a hash of what left."""
 
-FAST_COMPILE = 500_000
-"""Requests below which optimised compilation costs more than it saves (docs/performance.md)."""
+FAST_COMPILE = 20e6
+"""Operations of a run below which optimised compilation costs more than it saves (docs/performance.md)."""
 
 RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
 QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")
@@ -131,8 +132,11 @@ def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:
 
 def _common(run: MechanismRun, where: Layout, record: int) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
     """Return the policy's machine code, what every kernel takes (the addresses of observations first), the records."""
-    native = run.policy.native(where, hurried=len(run.objects) < FAST_COMPILE)
-    records = _aligned(run.object_count * record, record)
+    from vulcan.anvil.native.compile import aligned  # loads numba
+
+    operations = len(run.objects) * effort(run.policy.operations, run.policy.task)
+    native = run.policy.native(where, hurried=operations < FAST_COMPILE)
+    records = aligned(run.object_count * record)  # each in one cache line
     common = (
         (native.enter, native.update, native.leave),
         run.objects,
@@ -148,13 +152,6 @@ def _common(run: MechanismRun, where: Layout, record: int) -> tuple[Native, tupl
         run.history,
     )
     return native, common, records
-
-
-def _aligned(slots: int, record: int) -> NDArray[np.float64]:
-    """Zeroed, each record in one cache line."""
-    block = np.zeros(slots + record)
-    offset = (-block.ctypes.data // 8) % record
-    return block[offset : offset + slots]
 
 
 MECHANISMS: Mapping[str, Callable[[MechanismRun], Counts]] = {

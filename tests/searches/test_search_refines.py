@@ -185,6 +185,6 @@ def test_evaluations_of_a_program_that_takes_longer_are_fewer(children: Executor
     long = share(0.6851, f"(min(load, room){' + load * 1e-9' * 60})")
     store = searched(children, *FAR[:19], long, simplify=20)
     (refined,) = of_kind(store, CandidateRefined)
-    efforts = [effort(c.source, c.operations, TASK) for c in judged(store) if c.origin == "model"]
+    efforts = [effort(c.operations, TASK) for c in judged(store) if c.origin == "model"]
     assert refined.cost is not None
     assert 1 <= refined.cost <= 20 * fmean(efforts) / max(efforts) < 5

@@ -40,10 +40,9 @@ EVENT = 20.0
 """Operations that take about as long as what a simulator does itself at an event."""
 
 
-def effort(source: str, operations: int, task: Task) -> float:
-    """Return about how long a policy that was checked takes an event, in operations; the same on every machine."""
-    own = task_of(parse(source), task).signature
-    return EVENT + operations * max((mechanism.calls for mechanism in own.mechanisms), default=1.0)
+def effort(operations: int, own: Task) -> float:
+    """Return about how long a policy of its `own` task takes an event, in operations; the same on every machine."""
+    return EVENT + operations * max((mechanism.calls for mechanism in own.signature.mechanisms), default=1.0)
 
 
 def check(source: str, task: Task) -> Policy:
@@ -77,7 +76,7 @@ class Policy:
     def native(self, layout: Layout, hurried: bool = False) -> Native:
         """Return machine code that reads its features at the layout's slots.
 
-        For a short run, `hurried` halves the compile time; the code is a few percent slower, its results are identical.
+        For a short run, `hurried` halves the compile time; the code is up to a third slower, its results are identical.
         """
         from vulcan.anvil.native.compile import compile_native  # loads numba, which checking a policy does not need
 

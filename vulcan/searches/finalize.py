@@ -14,6 +14,8 @@ from statistics import fmean, median
 from typing import Literal
 
 from vulcan.anvil import Rejected
+from vulcan.anvil.check import task_of
+from vulcan.anvil.parse import parse
 from vulcan.anvil.policy import effort
 from vulcan.evaluator import Instance, SplitName
 from vulcan.python_policy.check import check_policy
@@ -110,7 +112,7 @@ class Finalizer:
             return 1.0
         for number, one in self.record.candidates.items():
             if one.operations is not None and number not in self._efforts:
-                self._efforts[number] = effort(one.source, one.operations, self.task)
+                self._efforts[number] = effort(one.operations, task_of(parse(one.source), self.task))
         proposed = [e for number, e in self._efforts.items() if self.record.candidates[number].origin == "model"]
         return max(1.0, self._efforts[candidate] / fmean(proposed)) if proposed else 1.0
 

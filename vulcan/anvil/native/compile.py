@@ -54,6 +54,13 @@ LINE = 8
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
+def aligned(slots: int) -> Numbers:
+    """Return zeros of shape (slots,), the first at the beginning of a cache line."""
+    block = np.zeros(slots + LINE)
+    offset = -(block.ctypes.data // 8) % LINE
+    return block[offset : offset + slots]
+
+
 class Native:
     """Machine code of one policy. The addresses are valid while this object lives; an unneeded function's is 0.
 
@@ -103,10 +110,7 @@ class Native:
 
         The first one is aligned to a cache line.
         """
-        slots = entities * self.entity_slots
-        block = np.zeros(slots + LINE)
-        offset = -(block.ctypes.data // 8) % LINE
-        block = block[offset : offset + slots]
+        block = aligned(entities * self.entity_slots)
         if self._entity.view(np.int64).any():  # otherwise leave the zeroed pages untouched until they are used
             block.reshape(entities, self.entity_slots)[:] = self._entity
         return block
