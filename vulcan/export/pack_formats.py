@@ -9,7 +9,7 @@ A format added by a pack is an exported Python module with more code after the p
     modules = ["mine_cache.plug_in"]     Python modules written after the policy, in this order
     mechanisms = ["sample"]              the mechanisms whose policies it carries; all where it is left out
     hides = ["obj.cost"]                 what it cannot show or has not: features, events, functions
-    statistics = false                   it keeps no statistics for the policy; it does where it is left out
+    statistics = ["request"]             the arguments of which it keeps statistics, or false; all where it is left out
     asks = {"use(cost=...)" = ["obj.size"]}   what a user has to give it for policies that read these features
 
 The part of each of these modules below the line that divides templates (see `vulcan.export.template`) goes into the
@@ -64,7 +64,7 @@ class _Declared:
     needs: str
     mechanisms: tuple[str, ...]
     hides: tuple[str, ...]
-    statistics: bool
+    statistics: tuple[str, ...] | None
     asks: Mapping[str, tuple[str, ...]]
     takes_programs = False
 
@@ -83,9 +83,10 @@ class _Declared:
         used = {*policy.plan.read, *(f.name for f in (*policy.program.handlers, *policy.program.entries))}
         if hidden := ", ".join(sorted(used.intersection(self.hides))):
             raise UserError(f"the policy uses {hidden}, which {self.needs} does not show; try --format python")
-        if policy.plan.statistics and not self.statistics:
-            named = ", ".join(sorted({f"{each.feature}.{each.kind}" for each in policy.plan.statistics}))
-            raise UserError(f"the policy uses {named}: {self.format} keeps no statistics; try --format c or python")
+        kept = self.statistics
+        reads = [each for each in policy.plan.statistics if kept is None or each.feature.split(".")[0] not in kept]
+        if lost := ", ".join(sorted({f"{each.feature}.{each.kind}" for each in reads})):
+            raise UserError(f"the policy uses {lost}: {self.format} keeps no such statistics; try --format c or python")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +201,8 @@ def _format(name: str, table: object, path: Path) -> PackFormat | HeaderFormat:
     header = table.get("header")
     hides = _names(name, table, "hides", path) if "hides" in table else ()
     mechanisms = _names(name, table, "mechanisms", path) if "mechanisms" in table else ()
-    if not isinstance(statistics := table.get("statistics", True), bool):
-        raise UserError(f"{path}: {name} has statistics = {statistics!r}, which is neither true nor false")
+    kept = table.get("statistics")
+    statistics = None if kept is None else () if kept is False else _names(name, table, "statistics", path)
     asked = table.get("asks", {})
     if not isinstance(asked, Mapping):
         raise UserError(f"{path}: {name} needs asks, a table")

@@ -23,14 +23,20 @@ HAS_SERVE = importlib.util.find_spec("starlette") is not None and importlib.util
 
 
 def exported(name: str) -> str:
-    policy = check(TASK.seed_policies()[name], TASK)
-    return next(iter(find_exporter("ray-serve", TASK).export(policy, Provenance(TASK.name, name, "", "", "")).values()))
+    policy = check(TASK.seed_policies().get(name, name), TASK)
+    return next(iter(find_exporter("ray-serve", TASK).export(policy, Provenance(TASK.name, "", "", "", "")).values()))
 
 
 @pytest.mark.parametrize("name", ["kv_cost", "weighted_scorers", "prefix_affinity"])
 def test_policies_that_need_what_ray_serve_does_not_know_are_refused_by_name(name: str) -> None:
     with pytest.raises(UserError, match=r"the policy uses .*replica\.[a-z_]+"):
         exported(name)
+
+
+@pytest.mark.parametrize("read", ["replica.mine.ewma(0.5)", "router.mine.max()"])
+def test_statistics_of_reports_are_refused_by_name(read: str) -> None:
+    with pytest.raises(UserError, match=r"the policy uses (replica|router)\.mine\.\w+: ray-serve keeps no such"):
+        exported(f"def score(now, replica, router, request):\n    return {read}")
 
 
 @pytest.mark.skipif(not HAS_SERVE, reason="ray[serve] is not installed: make test-serving")

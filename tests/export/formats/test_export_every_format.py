@@ -165,7 +165,7 @@ def test_a_pack_adds_formats(pack: Task) -> None:
         ('[mine]\nneeds = "a"\nmodules = ["c"]\n', "mine needs summary, a text"),
         ('[mine]\nsummary = "a"\nneeds = "a"\nmodules = "c"\n', "mine needs modules, a list"),
         (f'[mine]\n{GOOD}mechanisms = "heap"\n', "mine needs mechanisms, a list"),
-        (f"[mine]\n{GOOD}statistics = 0\n", "mine has statistics = 0, which is neither true nor false"),
+        (f"[mine]\n{GOOD}statistics = 0\n", "mine needs statistics, a list of names"),
         (f"[mine]\n{GOOD}asks = 3\n", "mine needs asks, a table"),
         (f"[python]\n{GOOD}", "'python', which is Vulcan's own"),
     ],

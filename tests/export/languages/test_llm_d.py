@@ -131,5 +131,5 @@ def history(source: str) -> tuple[list[dict[str, object]], list[list[float]]]:
 def test_what_llm_d_does_not_show_is_refused_by_name() -> None:
     with pytest.raises(UserError, match=r"the policy uses replica\.held, which llm-d's router does not show"):
         exported(TASK.seed_policies()["kv_cost"])
-    with pytest.raises(UserError, match=r"the policy uses request\.prompt\.avg: llm-d keeps no statistics"):
+    with pytest.raises(UserError, match=r"the policy uses request\.prompt\.avg: llm-d keeps no such statistics"):
         exported("def score(now, replica, router, request):\n    return -request.prompt.avg() * replica.mine\n")
