@@ -39,10 +39,10 @@ attack: $(VENV)/.installed
 test-slow: $(VENV)/.tests-installed
 	VULCAN_TESTS=all $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-# SGLang's own prefix caches beside the simulator, and exported modules in SGLang, LMCache and vLLM, in an environment of its
-# own: PyTorch for the CPU, and of what the packages require only what their caches import. TORCH names the build of
-# Linux; elsewhere `torch` has no CUDA either. It takes 3 GB, 45 s of a processor to install and 80 s to test without the
-# slow ones, which replay a recorded trace. Continuous integration runs it where it can be installed: .ci/run
+# SGLang's own prefix caches and order of requests beside the simulators, and exported modules in SGLang, LMCache and vLLM,
+# in an environment of its own: PyTorch for the CPU, and of what the packages require only what their caches import. TORCH
+# names the build of Linux; elsewhere `torch` has no CUDA either. It takes 3 GB, 45 s of a processor to install and 160 s to
+# test without the slow ones, which replay a recorded trace. Continuous integration runs it where it can be: .ci/run
 SGLANG ?= sglang==0.5.23
 LMCACHE ?= lmcache==0.5.6
 VLLM ?= vllm==0.33.0
@@ -50,7 +50,7 @@ TORCH ?= torch==2.13.0+cpu
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 test-sglang: $(VENV)-sglang/.installed
 	$(VENV)-sglang/bin/python -m pytest -q tests/evaluators/vulcan_prefix/test_sglang.py \
-	    tests/evaluators/vulcan_prefix/test_lmcache.py $(ARGS)
+	    tests/evaluators/vulcan_prefix/test_lmcache.py tests/evaluators/vulcan_serving/test_sglang_scheduling.py $(ARGS)
 
 # vLLM's own scheduler and offload beside the simulator, exported modules in them and exported routers in Ray Serve's: three
 # minutes without the slow ones. By itself: SGLang's tests stand in for packages that vLLM looks for

@@ -2,78 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import sys
 import time
 from array import array
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+import torch
+from sglang_without_gpu import import_sglang
 
 from vulcan_prefix.simulate import TLRU_ESTIMATE, TLRU_THRESHOLD
 from vulcan_traces.prompts import PromptTrace
 
-
-class _Empty(ModuleType):
-    """A module of which any class can be imported."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {})
-
-
-class _Unneeded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Replaces what SGLang imports for the GPU, which its tree names in annotations only, by empty modules."""
-
-    names = (
-        "sgl_kernel",
-        "sglang.kernels",
-        "sglang.srt.distributed",
-        "sglang.srt.managers",
-        "sglang.srt.mem_cache.allocator",
-        "sglang.srt.mem_cache.hybrid_cache",
-        "sglang.srt.mem_cache.memory_pool",
-        "sglang.srt.mem_cache.swa_memory_pool",
-        "sglang.srt.multimodal",
-        "sglang.srt.observability",
-        "triton",
-    )
-
-    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        if any(name == known or name.startswith(f"{known}.") for known in self.names):
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return _Empty(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Leave it empty."""
-
-
-def _import_sglang() -> None:
-    """Import the package without its front end: only its tree, its strategies, and what these compute with."""
-    found = importlib.util.find_spec("sglang")
-    assert found is not None and found.submodule_search_locations is not None
-    package = ModuleType("sglang")
-    package.__path__ = list(found.submodule_search_locations)
-    sys.modules["sglang"] = package
-    sys.meta_path.insert(0, _Unneeded())
-
-
-_import_sglang()
+import_sglang()
 
 import sglang.srt.mem_cache.radix_cache as radix_module  # noqa: E402
 import sglang.srt.mem_cache.unified_radix_cache as unified_module  # noqa: E402
-import torch  # noqa: E402
 from sglang.srt.mem_cache.base_prefix_cache import EvictParams, InsertParams, MatchPrefixParams  # noqa: E402
 from sglang.srt.mem_cache.cache_init_params import CacheInitParams  # noqa: E402
 from sglang.srt.mem_cache.radix_cache import RadixCache, RadixKey  # noqa: E402
