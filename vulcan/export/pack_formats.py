@@ -83,9 +83,8 @@ class _Declared:
         used = {*policy.plan.read, *(f.name for f in (*policy.program.handlers, *policy.program.entries))}
         if hidden := ", ".join(sorted(used.intersection(self.hides))):
             raise UserError(f"the policy uses {hidden}, which {self.needs} does not show; try --format python")
-        kept = self.statistics
-        reads = [each for each in policy.plan.statistics if kept is None or each.feature.split(".")[0] not in kept]
-        if lost := ", ".join(sorted({f"{each.feature}.{each.kind}" for each in reads})):
+        kept, names = self.statistics, {f"{each.feature}.{each.kind}" for each in policy.plan.statistics}
+        if lost := ", ".join(sorted(n for n in names if kept is not None and n.partition(".")[0] not in kept)):
             raise UserError(f"the policy uses {lost}: {self.format} keeps no such statistics; try --format c or python")
 
 

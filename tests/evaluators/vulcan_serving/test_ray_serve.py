@@ -37,6 +37,7 @@ def test_policies_that_need_what_ray_serve_does_not_know_are_refused_by_name(nam
 def test_statistics_of_reports_are_refused_by_name(read: str) -> None:
     with pytest.raises(UserError, match=r"the policy uses (replica|router)\.mine\.\w+: ray-serve keeps no such"):
         exported(f"def score(now, replica, router, request):\n    return {read}")
+    assert exported("def score(now, replica, router, request):\n    return request.prompt.avg() * replica.mine")
 
 
 @pytest.mark.skipif(not HAS_SERVE, reason="ray[serve] is not installed: make test-serving")
