@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from real_data import real_data
 
 from vulcan.anvil import Policy, check
@@ -19,7 +20,7 @@ from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
 from vulcan_serving import layout
 from vulcan_serving.server import SERVERS
-from vulcan_serving.simulate import ServingRun, simulate
+from vulcan_serving.simulate import ServingRun, pace, simulate
 from vulcan_serving.spec import ServingSpec
 from vulcan_serving.workload import ServingWorkload
 from vulcan_traces.prompts import PromptTrace, load_prompts
@@ -147,16 +148,6 @@ def test_each_step_has_the_same_requests_and_tokens(policy: str, share: float, p
     assert run.preempted.any() or share > 0.5 or name.startswith("mix")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", ["fcfs", "priority"])
-@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.4])
-def test_each_step_of_a_recorded_trace_has_the_same_requests(policy: str, share: float) -> None:
-    trace = load_prompts(str(real_data("cache", "mooncake", "conversation_trace.jsonl"))).first(300)
-    server, run = replayed(trace, policy, max(140_000, int(share * trace.footprint)), "chunked", rate=2.0)
-    print(f"{policy} at {share:.0%}: {len(server.steps)} steps, {run.preempted.sum()} made room")
-    assert_same(server, run)
-
-
 @pytest.mark.parametrize("patience", [0.0, 3.0])
 @pytest.mark.parametrize("name", POLICIES)
 def test_an_exported_scheduler_gives_the_same_requests_the_same_tokens(
@@ -178,3 +169,72 @@ def test_an_exported_scheduler_gives_the_same_requests_the_same_tokens(
     run = simulate(spec, workload, policy, record=10_000_000)
     assert run.preempted.any()
     assert_same(server, run)
+
+
+FOUND = """
+FLOOR = 1.96
+EXPONENT = 0.262
+EXPONENT_2 = 3.73
+
+
+class request:
+    before = 0
+
+
+def on_arrival(now, request, engine):
+    request.before += (engine.free - request.before) ** EXPONENT_2
+
+
+def score(now, request, engine):
+    work = request.prompt + request.generated - request.cached
+    return min(-work / (request.before + FLOOR) ** EXPONENT, 1e300)
+"""
+"""What a search on Mooncake's conversations found, with its names shortened."""
+
+ORDERS = ("longest_prefix", "feedback_queues", "shortest_remaining", "shortest_prompt")
+
+
+def held_out(folder: Path, load: float) -> tuple[ServingSpec, ServingWorkload]:
+    """The last fifth of Mooncake's conversations, before one replica that is empty at first."""
+    lines = real_data("cache", "mooncake", "conversation_trace.jsonl").read_text().splitlines(keepends=True)
+    (folder / "last.jsonl").write_text("".join(lines[len(lines) * 4 // 5 :]))
+    trace = load_prompts(str(folder / "last.jsonl"))
+    spec = ServingSpec(
+        **asdict(SERVERS["70b-8xa100"]), trace="", trace_format=None, block_tokens=trace.block_tokens,
+        digest=trace.digest, requests=trace.requests, measure_from=0, measure_to=trace.requests, load=load, replicas=1,
+        patience_s=120.0,
+    )  # fmt: skip
+    return spec, ServingWorkload.of(spec, trace, pace(spec, trace) / load)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["fcfs", *ORDERS, "found"])
+def test_an_order_gains_in_vllm_what_it_gains_in_the_simulator(
+    order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, workload = held_out(tmp_path, 0.8)
+    policy, module = None, f"vllm_order_{order}"
+    if order != "fcfs":
+        policy = check(FOUND if order == "found" else TASK.seed_policies()[order], TASK)
+        provenance = Provenance(TASK.name, order, "", "", "", settings={"patience": spec.patience_s})
+        (text,) = find_exporter("vllm-scheduler", TASK).export(policy, provenance).values()
+        (tmp_path / f"{module}.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+    run = simulate(spec, workload, policy, record=10_000_000)
+    print(f"\n{order}: {describe(run.first - workload.arrivals)}", end="")
+    for counts_itself in (False, True):
+        server = VllmServer(
+            spec, workload, scheduler_class=f"{module}.PolicyScheduler" if policy else None, counts_itself=counts_itself
+        )
+        if policy:
+            monkeypatch.setattr(sys.modules[module], "time", server.clock)
+        server.run()
+        waits = np.array([server.first[i] for i in range(len(workload.arrivals))]) - workload.arrivals
+        print(f"; {describe(waits)}, {1e3 * server.computing / len(server.steps):.2f} ms a step", end="")
+        if not counts_itself:
+            assert_same(server, run)
+    assert waits.mean() < 2 * run.ttft.mean()
+
+
+def describe(waits: NDArray[np.float64]) -> str:
+    return f"{waits.mean():.2f} s, 99th {np.percentile(waits, 99):.1f}"

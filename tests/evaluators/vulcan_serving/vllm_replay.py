@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -64,12 +66,17 @@ class Clock:
 
 @dataclass
 class VllmServer:
-    """vLLM's scheduler, or the class named, before a model that takes as long as the modelled server."""
+    """vLLM's scheduler, or the class named, before a model that takes as long as the modelled server.
+
+    With `counts_itself` a step takes as long again as the scheduler has been computing for it here.
+    """
 
     spec: ServingSpec
     workload: ServingWorkload
     policy: str = "fcfs"
     scheduler_class: str | None = None
+    counts_itself: bool = False
+    computing: float = 0.0
     clock: Clock = field(default_factory=Clock)
     steps: list[Step] = field(default_factory=list)
     first: dict[int, float] = field(default_factory=dict)
@@ -158,15 +165,22 @@ class VllmServer:
                 ends = self.clock.now if ends == float("inf") else ends
                 continue
             self.clock.now = ends
+            before = self.computing
             if output is not None:
                 self._finish(output)
             output, ends = None, float("inf")
             while output is None and self.scheduler.has_unfinished_requests():
                 output, took = self._begin()
-                ends = self.clock.now + took
+                ends = self.clock.now + took + (self.computing - before if self.counts_itself else 0.0)
+
+    def _timed(self, work: Callable[..., Any], *given: Any) -> Any:
+        began = time.process_time()
+        done = work(*given)
+        self.computing += time.process_time() - began
+        return done
 
     def _begin(self) -> tuple[SchedulerOutput | None, float]:
-        output = self.scheduler.schedule()
+        output: SchedulerOutput = self._timed(self.scheduler.schedule)
         admitted = {each.req_id: each.num_computed_tokens for each in output.scheduled_new_reqs}
         cached = output.scheduled_cached_reqs
         before = dict(zip(cached.req_ids, cached.num_computed_tokens, strict=True))
@@ -212,6 +226,5 @@ class VllmServer:
             if is_whole and request.num_output_tokens + 1 == self.workload.outputs[i]:
                 self.last[i] = self.clock.now
         places = {each: place for place, each in enumerate(ids)}
-        self.scheduler.update_from_output(
-            output, ModelRunnerOutput(req_ids=ids, req_id_to_index=places, sampled_token_ids=written)
-        )
+        results = ModelRunnerOutput(req_ids=ids, req_id_to_index=places, sampled_token_ids=written)
+        self._timed(self.scheduler.update_from_output, output, results)
