@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace as Shown
 from typing import Any
@@ -57,7 +58,7 @@ class Request:
 class Memory:
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
-        self.free = [Block() for _ in range(blocks)]
+        self.free = OrderedDict((Block(), None) for _ in range(blocks))
         self.by_content: dict[int, list[Block]] = {}
 
     def found(self, request: Request) -> list[Block]:
@@ -70,13 +71,13 @@ class Memory:
 
     def hold(self, request: Request, block: Block) -> None:
         if block.holders == 0:
-            self.free.remove(block)
+            del self.free[block]
         block.holders += 1
         request.holds.append(block)
 
     def grow(self, request: Request, tokens: int) -> None:
         while len(request.holds) * self.size < tokens:
-            block = self.free[0]
+            block = next(iter(self.free))
             if block.content >= 0:
                 self.by_content[block.content].remove(block)
                 block.content = -1
@@ -90,7 +91,9 @@ class Memory:
         for block in request.holds:
             block.holders -= 1
         gone = [block for block in reversed(request.holds) if block.holders == 0]
-        self.free = [b for b in gone if b.content < 0] + self.free + [b for b in gone if b.content >= 0]
+        self.free |= dict.fromkeys(gone)
+        for block in reversed([b for b in gone if b.content < 0]):
+            self.free.move_to_end(block, last=False)
         request.holds = []
         request.computed = 0
 
@@ -216,6 +219,27 @@ class Server:
             + decoded * (1e-6 * spec.decode_us) + context * (1e-9 * spec.context_ns)
         )  # fmt: skip
 
+    def finish(self, now: float) -> Iterator[tuple[str, Request]]:
+        """Do what the step has computed, and yield each request that has its first token, or its last, as it has it."""
+        for request in list(self.running):
+            if not request.given:
+                continue
+            request.computed += request.given
+            request.given = 0
+            if request.computed < request.prompt + request.written:
+                continue
+            request.written += 1
+            if request.written == 1:
+                request.first = now
+                yield "on_first_token", request
+                self.tell("on_first_token", now, request, request.found)
+            if request.written == request.output:
+                request.last = now
+                self.running.remove(request)
+                self.tell("on_finish", now, request, request.found)
+                self.memory.release(request)
+                yield "on_finish", request
+
 
 class Router:
     def __init__(self, spec: ServingSpec, number: int, size: int, source: str | None) -> None:
@@ -304,17 +328,15 @@ class Router:
             self.policy[event](now, self.replica(r, now), self.router(), answer)
 
 
-def serve(
-    spec: ServingSpec, workload: ServingWorkload, scheduler: str | None = None, router: str | None = None
-) -> tuple[list[Request], list[int], list[tuple[int, ...]]]:
-    """Return all requests as they are at the end, their replicas, and what each step did."""
+def requests_of(workload: ServingWorkload) -> list[Request]:
+    """Return the requests as they are before they arrive."""
     trace = workload.trace
     names = ("prompt", "predicted", "priority", "kind", "session", "turn", "ttft_goal", "tpot_goal")
     columns = (
         trace.prompt_tokens, workload.predicted, trace.priorities, trace.kinds, trace.sessions, trace.turns,
         workload.goals[:, 0], workload.goals[:, 1],
     )  # fmt: skip
-    requests = [
+    return [
         Request(
             i, int(trace.prompt_tokens[i]), int(workload.outputs[i]),
             trace.blocks[trace.starts[i] : trace.starts[i + 1]].tolist(), float(workload.arrivals[i]),
@@ -322,8 +344,15 @@ def serve(
         )
         for i in range(trace.requests)
     ]  # fmt: skip
-    servers = [Server(spec, trace.block_tokens, scheduler) for _ in range(spec.replicas)]
-    routers = [Router(spec, b, trace.block_tokens, router) for b in range(spec.routers)]
+
+
+def serve(
+    spec: ServingSpec, workload: ServingWorkload, scheduler: str | None = None, router: str | None = None
+) -> tuple[list[Request], list[int], list[tuple[int, ...]]]:
+    """Return all requests as they are at the end, their replicas, and what each step did."""
+    size, requests = workload.trace.block_tokens, requests_of(workload)
+    servers = [Server(spec, size, scheduler) for _ in range(spec.replicas)]
+    routers = [Router(spec, b, size, router) for b in range(spec.routers)]
     steps: list[tuple[int, ...]] = []
     chosen: list[int] = []
     while any(request.written < request.output for request in requests):
@@ -337,29 +366,13 @@ def serve(
             server = servers[r]
             server.waiting.append(request)
             server.ends = min(server.ends, now) if server.ends == math.inf else server.ends
-            server.tell("on_arrival", now, request, len(server.memory.found(request)) * trace.block_tokens)
+            server.tell("on_arrival", now, request, len(server.memory.found(request)) * size)
             continue
         now = server.ends
         if server.started < now:
             server.took = now - server.started
-        for request in list(server.running):
-            if not request.given:
-                continue
-            request.computed += request.given
-            request.given = 0
-            if request.computed < request.prompt + request.written:
-                continue
-            request.written += 1
-            if request.written == 1:
-                request.first = now
-                routers[request.via].answered(request, r, now, "on_first_token")
-                server.tell("on_first_token", now, request, request.found)
-            if request.written == request.output:
-                request.last = now
-                server.running.remove(request)
-                server.tell("on_finish", now, request, request.found)
-                server.memory.release(request)
-                routers[request.via].answered(request, r, now, "on_finish")
+        for event, request in server.finish(now):
+            routers[request.via].answered(request, r, now, event)
         took = 0.0
         while took == 0.0 and server.running + server.waiting:
             took = server.schedule(now, steps, r)
@@ -369,6 +382,6 @@ def serve(
             if each.policy:
                 each.hear(r, server, now)
             each.sent_at_report[r].append(len(each.sent[r]))
-        used = 1.0 - len(server.memory.free) / (spec.memory // trace.block_tokens)
+        used = 1.0 - len(server.memory.free) / (spec.memory // size)
         server.reports.append((now, len(server.running), len(server.waiting), used))
     return requests, chosen, steps
