@@ -58,16 +58,18 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def deployed(name: str, source: str | None, modules: Path, *given: Any) -> Any:
     """Return a handle of a deployment with a router exported from its source, or with Ray Serve's own."""
-    serve.delete("model")  # or its replicas stay, with what they have in memory
+    for each in serve.status().applications:  # with another name: replicas and routers of one name stay as they are
+        serve.delete(each)
+    name = name.replace(" ", "_").replace("'", "")
     model: Any = StepServer
     if source is not None:
-        module, told = f"ray_{name.replace(' ', '_')}", Provenance(TASK.name, name, "", "", "")
+        module, told = f"ray_{name}", Provenance(TASK.name, name, "", "", "")
         (text,) = find_exporter("ray-serve", TASK).export(check(source, TASK), told).values()
         (modules / f"{module}.py").write_text(text)
         asks = {"describe": f"{__name__}.described"}
         config = RequestRouterConfig(request_router_class=f"{module}.PolicyRouter", request_router_kwargs=asks)
         model = model.options(request_router_config=config)
-    return serve.run(model.bind(*given), name="model", route_prefix=None)
+    return serve.run(model.bind(*given), name=name, route_prefix=None)
 
 
 def described(args: Any, kwargs: Any) -> dict[str, float]:
