@@ -139,7 +139,7 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
 
     @override
     def run(self, who: Policy | str, spec: Cluster, workload: ServiceWorkload) -> LoadResult:
-        return simulate(who, workload)
+        return simulate(who, replace(workload, cluster=spec))  # loaded for all blocks of a run, each measured alone
 
     @override
     def version_of(self, baseline: str) -> Json:
@@ -165,7 +165,8 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
     @override
     def account_of(self, who: Policy | str, name: str, spec: Cluster, workload: ServiceWorkload) -> Account:
         """Return the account of latencies by cause, by server class and by time."""
-        return account(name, workload, simulate(who, workload))
+        measured = replace(workload, cluster=spec)
+        return account(name, measured, simulate(who, measured))
 
     @override
     def quality(self, metrics: Metrics) -> float:

@@ -278,6 +278,7 @@ def test_a_log_is_cut_along_time_and_decided_by_windows(tmp_path: Path) -> None:
     windows = evaluator.windows(found[1], 8)
     assert [evaluator.spec_of(one).measured for one in windows][0::7] == [slice(1000, 2125), slice(8875, 10_000)]
     means = [evaluator.evaluate_baseline("c3", one)["mean_ms"] for one in windows]
+    assert len(set(means)) == 8  # each block is measured alone, though one load is for all
     assert sum(means) / 8 == pytest.approx(evaluator.evaluate_baseline("c3", found[1])["mean_ms"])
     one_core = evaluator.instances({**given, "cores": [1], "load": [0.5]}, task.split)[0]
     assert "give more --cores" in evaluator.notes(one_core)[0]
