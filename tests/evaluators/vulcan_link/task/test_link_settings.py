@@ -26,12 +26,12 @@ def scenario_of(instance, algorithm):
 def test_by_default_there_are_generated_links_of_every_kind_in_every_part(task):
     found = instances(task)
     by_part = {part: [i for i in found if i.split == part] for part in ("train", "validation", "test")}
-    assert {part: len(of) for part, of in by_part.items()} == {"train": 7, "validation": 6, "test": 6}
+    assert {part: len(of) for part, of in by_part.items()} == {"train": 11, "validation": 10, "test": 10}
     assert len({i.name for i in found}) == len(found)
     assert len({i.parameters["digest"] for i in found}) == len(found)  # no link is in two parts
     for of in by_part.values():
         kinds = {i.name.split("-")[0] for i in of}
-        assert {"wired", "bloated", "steps", "cellular", "outages", "shared"} <= kinds
+        assert {*"wired bloated steps cellular outages shared slow wifi satellite 5g".split()} <= kinds
         assert sum(bool(i.parameters["competing"]) for i in of) == 1
 
 
