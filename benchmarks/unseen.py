@@ -11,9 +11,9 @@ candidates and known policies on test. Intervals are over traces: sizes and seed
 
 Choices in the search itself may be made by the families of `TUNED_ON` alone, and results are of the others (`--part
 reported`). What was looked at, on the former with 100,000 requests and seed 1: how many finalists there are, how wide
-the interval of *better* is, how little evidence is *undecided*, and what that recommends. On the baselines of all families, their
-test included, without a search: by which part of the past a known policy is chosen (validation alone, or with train: no
-difference beyond chance), and how wide the interval of *better* is.
+the interval of *better* is, how little evidence is *undecided*, and what that recommends. On the baselines of all
+families, their test included, without a search: by which part of the past a known policy is chosen (validation alone,
+or with train: no difference beyond chance), and how wide the interval of *better* is.
 
 Traces are cut to their first requests. One is left out where the caches of a size leave nothing to win: where FIFO
 misses at most a hundredth more than Belady's bound on test. For other tasks each file below the data directory is a
