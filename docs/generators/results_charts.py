@@ -74,10 +74,9 @@ CHARTS = (
         "## Links that took no part",
         1,
         (
+            ("link_found", "found by Vulcan"),
             ("Copa", "others"),
             ("candidate 77", "found by Vulcan"),
-            ("candidate 66", "found by Vulcan"),
-            ("candidate 40", "found by Vulcan"),
             ("Vegas", "others"),
             ("BBR", "others"),
             ("CUBIC", "others"),
