@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -182,19 +179,6 @@ def _candidates(request: Request) -> Response:
         return JSONResponse(page_of(run.lines, query))
 
 
-def _csv(request: Request) -> Response:
-    """Return the table of candidates as a file."""
-    run, text = run_of(request), io.StringIO()
-    with run.lock:
-        lines = list(run.lines)
-    rows = csv.writer(text)
-    rows.writerow(COLUMNS)
-    for line in lines:
-        rows.writerow(" ".join(map(str, v)) if isinstance(v := line[name], list) else v for name in COLUMNS)
-    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(run.name, safe='')}.csv"}
-    return Response(text.getvalue(), media_type="text/csv", headers=headers)
-
-
 def _figure(request: Request) -> Response:
     """Return a figure as SVG; nothing, with the code 204, where too little has a score."""
     candidate = number_of(request.query_params.get("of", ""))
@@ -217,7 +201,6 @@ ROUTES = [
     Route("/api/runs", _runs),
     Route("/api/runs/{run}", _summary),
     Route("/api/runs/{run}/candidates", _candidates),
-    Route("/api/runs/{run}/candidates.csv", _csv),
     Route("/api/runs/{run}/figures/{figure}", _figure),
     Route("/api/runs/{run}/events", _events),
 ]
