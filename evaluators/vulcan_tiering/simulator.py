@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -19,9 +19,9 @@ from vulcan.simulator.plan import SPLITS
 from vulcan.sizes import BYTES
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.account import Inputs, account, describe, hot_pages
+from vulcan_tiering.machine import TIERS, Machine
 from vulcan_tiering.page_sample import KEEP, MIN_FAST_PAGES, ONE_IN, sample_of
 from vulcan_tiering.simulate import KNOWN, AccessSamples, History, TieringResult, sample_accesses, simulate
-from vulcan_tiering.spec import TieringSpec
 from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
 
 PROBE_PAGES = 256
@@ -36,6 +36,35 @@ _SEVERAL = ("slow_tier", "sample_period")
 """Settings of which there may be several, each with an instance of its own."""
 
 Workload = tuple[PageCounts, AccessSamples]
+
+
+@dataclass(frozen=True, slots=True)
+class TieringSpec:
+    """Intervals from `measure_from` to `measure_to` are measured, and a run always starts with no page mapped.
+
+    `capacity` of the fast tier and the `limit` of migrations after an interval are in pages. One page in `one_in` is
+    simulated, and stands for the others.
+    """
+
+    trace: str
+    page_size: int
+    digest: str
+    capacity: int
+    limit: int
+    measure_from: int
+    measure_to: int
+    one_in: int
+    fast_tier: str
+    slow_tier: str
+    threads: int
+    migration_stall: float
+    sample_period: int
+    sample_seed: int
+    sample_cost: float
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(TIERS[self.fast_tier], TIERS[self.slow_tier], self.threads, self.migration_stall)
 
 
 class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult]):
