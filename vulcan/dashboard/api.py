@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from vulcan.dashboard.charts import figure_of
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.runs import Runs
 from vulcan.dashboard.status import RunStatus
 from vulcan.errors import UserError, did_you_mean
+from vulcan.results import figures
+from vulcan.results.behaviour_map import behaviour
 from vulcan.results.explanation import EXPLAIN_SECONDS, Explanation, explain_candidate
 from vulcan.results.notes import read_notes
+from vulcan.results.run import scorer_of
+from vulcan.svg import Figure
 
 _POLL_SECONDS = 0.4
 """Polling interval in seconds. A poll costs two calls of stat where nothing was written, and sends a heartbeat then: a
@@ -111,6 +115,33 @@ def page_of(lines: Sequence[Mapping[str, Any]], query: TableQuery) -> dict[str, 
         "pages": pages,
         "candidates": [{name: line[name] for name in (*COLUMNS, "rules")} for line in shown],
     }
+
+
+_SHOWN = 10
+"""Number of the best candidates whose lines the tree of descent has."""
+
+
+def figure_of(run: LiveRun, name: str, candidate: int) -> Figure | None:
+    """Return a figure of a run, whose candidates lead to their pages; None where too little has a score.
+
+    `candidate` is the one that it is about, 0 for the best. Raises UserError.
+    """
+
+    def link(number: int) -> str:
+        return f"/runs/{quote(run.name, safe='')}/candidates/{number}"
+
+    with run.lock:
+        record, shown = run.record, run.judged(candidate).candidate if candidate else None
+        makers: Mapping[str, Callable[[], Figure | None]] = {
+            "progress": lambda: figures.best_score(record, candidate=shown, link=link),
+            "instances": lambda: figures.by_instance(record, scorer_of(record), shown),
+            "constants": lambda: figures.constants(record, shown),
+            "behaviour": lambda: behaviour(record, link),
+            "descent": lambda: figures.descent(record, _SHOWN, link),
+        }
+        if name not in makers:
+            raise UserError(f"no figure {name[:20]!r}{did_you_mean(name, makers)} (known: {', '.join(makers)})")
+        return makers[name]()
 
 
 LATEST = 30
