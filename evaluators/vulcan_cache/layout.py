@@ -5,7 +5,6 @@ from vulcan.anvil.feature_layout import HistorySlots, Layout, Slot
 # Float64 slots of an object's record. COUNT is 0 while it is not resident. OWN is the mechanism's: the priority in the
 # heap, the place among the residents (an int64) for the sample.
 SIZE, COUNT, LAST_ACCESS, INSERTION, OWN, LEFT, LEFT_COUNT, LEFT_AT = range(8)
-RECORD = 8
 
 # Float64 slots of the globals. OLDEST is the lowest sequence number of an eviction that the ghost list remembers. What
 # stands behind it is the object that would leave, when a policy is asked whether to admit another one.

@@ -57,7 +57,7 @@ def _ranked(name: str, run: MechanismRun) -> Counts:
     from vulcan_cache.kernels.heap import new_nodes
 
     kernel: Callable[..., Counts] = getattr(ranking, name)
-    native, common, records = _common(run, layout.LAYOUT, layout.RECORD)
+    native, common, records = _common(run, layout.LAYOUT)
     scores = native.scores
     recheck = scores.get("recheck", 0)
     return kernel(
@@ -77,7 +77,7 @@ def _ranked(name: str, run: MechanismRun) -> Counts:
 def _queued(run: MechanismRun) -> Counts:
     from vulcan_cache.kernels.queues import queues  # compiles the kernel, or loads it
 
-    native, common, _ = _common(run, queue_layout.LAYOUT, queue_layout.RECORD)
+    native, common, _ = _common(run, queue_layout.LAYOUT)
     decisions = (native.scores[name] for name in ("share", "insert", "hit", "tail", "keep"))
     counts: Counts = queues(
         (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
@@ -130,13 +130,13 @@ def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:
     return (*(native.events.get(name, 0) for name in events), native.release)
 
 
-def _common(run: MechanismRun, where: Layout, record: int) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
+def _common(run: MechanismRun, where: Layout) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
     """Return the policy's machine code, what every kernel takes (the addresses of observations first), the records."""
     from vulcan.anvil.native.compile import aligned  # loads numba
 
     operations = len(run.objects) * effort(run.policy.operations, run.policy.task)
     native = run.policy.native(where, hurried=operations < FAST_COMPILE)
-    records = aligned(run.object_count * record)  # each in one cache line
+    records = aligned(run.object_count * 8)  # each in one cache line
     common = (
         (native.enter, native.update, native.leave),
         run.objects,

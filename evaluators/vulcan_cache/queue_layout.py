@@ -9,7 +9,6 @@ GHOST_LISTS = 2
 # Float64 slots of an object's record. QUEUE is the number of the queue that holds it; GHOST while the ghost list does,
 # and 0 while nothing does.
 SIZE, COUNT, LAST_ACCESS, INSERTION, HITS, QUEUE, LEFT_COUNT, LEFT_AT = range(8)
-RECORD = 8
 
 # Float64 slots of the globals. ASKED is the queue whose share is asked for. LISTED is GHOST, which an object's QUEUE is
 # while it is in the ghost list. USED_IN and OBJECTS_IN, plus its number, are where a queue has what it holds.
