@@ -2,8 +2,27 @@
 
 from vulcan.kernel_support import function
 from vulcan_link import algorithms as a
-from vulcan_link.algorithms import bbr, copa, cubic, fixed, oracle, reno, vegas
-from vulcan_link.flow_state import ALGORITHM, CWND, PRIOR_CWND, SSTHRESH
+from vulcan_link.algorithms import bbr, copa, cubic, reno, vegas
+from vulcan_link.flow_state import ALGORITHM, COMING, CWND, PARAMETER, PRIOR_CWND, SSTHRESH
+
+ORACLE_MIN_CWND = 2.0
+
+
+@function
+def fixed_window(flow):
+    """Fixed window of `parameter` packets. After a timeout the mechanism's holds until something is acknowledged."""
+    return max(flow[PARAMETER], 1.0)
+
+
+@function
+def oracle_window(flow):
+    """BDP oracle: the window is what the link can carry in the round trip that begins as a packet reaches it.
+
+    An oracle rather than an algorithm, and not a proven bound: it sees the future of the link's rate and the path's
+    delay, so that it keeps the link busy with a short queue where nothing is shared and nothing stops. It knows nothing
+    of other flows, pays for outages as others do, and does not pace: its queue is that of bursts. Policies may beat it.
+    """
+    return max(flow[COMING], ORACLE_MIN_CWND)
 
 
 @function
@@ -16,13 +35,13 @@ def begin(flow):
     elif number == a.BBR:
         bbr.begin(flow)
     elif number == a.FIXED:
-        flow[CWND] = fixed.window(flow)
+        flow[CWND] = fixed_window(flow)
     elif number == a.VEGAS:
         vegas.begin(flow)
     elif number == a.COPA:
         copa.begin(flow)
     elif number == a.ORACLE:
-        flow[CWND] = oracle.window(flow)
+        flow[CWND] = oracle_window(flow)
 
 
 @function
@@ -46,13 +65,13 @@ def acknowledged(flow):
     elif number == a.BBR:
         bbr.acknowledged(flow)
     elif number == a.FIXED:
-        flow[CWND] = fixed.window(flow)
+        flow[CWND] = fixed_window(flow)
     elif number == a.VEGAS:
         vegas.acknowledged(flow)
     elif number == a.COPA:
         copa.acknowledged(flow)
     elif number == a.ORACLE:
-        flow[CWND] = oracle.window(flow)
+        flow[CWND] = oracle_window(flow)
 
 
 @function
@@ -81,7 +100,7 @@ def changed(flow):
     elif number == a.COPA:
         copa.changed(flow)
     elif number == a.ORACLE:
-        flow[CWND] = oracle.window(flow)
+        flow[CWND] = oracle_window(flow)
 
 
 @function
@@ -90,7 +109,7 @@ def undone(flow):
     if number == a.BBR:
         return bbr.undone(flow)
     if number == a.FIXED:
-        return fixed.window(flow)
+        return fixed_window(flow)
     if number in (a.COPA, a.ORACLE):
         return flow[CWND]
     return max(flow[CWND], flow[PRIOR_CWND])
