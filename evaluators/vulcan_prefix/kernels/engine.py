@@ -18,7 +18,6 @@ import numpy as np
 from vulcan.anvil.native.policy_calls import call_event
 from vulcan.kernel_support import F1, I1, RF1, RI1, allocating_kernel, helper, types
 from vulcan_prefix import layout as at
-from vulcan_prefix.kernels.host import keep
 from vulcan_prefix.kernels.scores import TURNS, class_of, key_of, sift_down, sift_up
 from vulcan_prefix.kernels.tree import (
     CHILDREN,
@@ -75,6 +74,36 @@ _SIGNATURE = types.uint64(
     F1,  # seconds to compute each prompt
     F1,  # time to first token, s
 )
+
+
+# The second tier, host memory, keeps blocks that left the tree, the longest untouched of which leave it in turn: a list
+# of blocks linked both ways, `later` and `earlier`, whose ends are at `block_count`; -1 stands for a block not in it.
+
+
+@helper
+def _unlink(earlier, later, block):
+    later[earlier[block]] = later[block]
+    earlier[later[block]] = earlier[block]
+    earlier[block] = -1
+
+
+@helper
+def _keep_in_host(earlier, later, end, count, capacity, block):
+    """Make a block the newest; return the number of blocks there are then."""
+    if capacity == 0:
+        return 0
+    if earlier[block] >= 0:
+        _unlink(earlier, later, block)
+        count -= 1
+    elif count == capacity:
+        _unlink(earlier, later, later[end])
+        count -= 1
+    newest = earlier[end]
+    earlier[block] = newest
+    later[newest] = block
+    later[block] = end
+    earlier[end] = block
+    return count + 1
 
 
 @helper
@@ -191,7 +220,7 @@ def serve(
                         if host_capacity > 0:
                             end = tree[leaf, REF] + tree[leaf, LENGTH]
                             for i in range(end - 1, end - 1 - dropped, -1):
-                                in_host = keep(earlier, later, block_count, in_host, host_capacity, blocks[i])
+                                in_host = _keep_in_host(earlier, later, block_count, in_host, host_capacity, blocks[i])
                         digest = digest * U(6364136223846793005) + U(tree[leaf, SERIAL])
                         life += 0.01 * (now - records[leaf, at.LAST_HIT] - life)
                         inflation = max(inflation, key)
@@ -219,7 +248,7 @@ def serve(
                 loaded = 0
                 if host_capacity > 0:
                     while matched + loaded < limit and earlier[blocks[begin + matched + loaded]] >= 0:
-                        in_host = keep(
+                        in_host = _keep_in_host(
                             earlier, later, block_count, in_host, host_capacity, blocks[begin + matched + loaded]
                         )
                         loaded += 1
