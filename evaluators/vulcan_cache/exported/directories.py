@@ -60,7 +60,16 @@ def admit(policy, key):
 
 
 class _DirectoriesCache(_CacheMapping):
-    """A cache that follows one of several policies: it evicts, when it needs space, only what that one does not hold.
+    """A cache that follows one of several policies; used like a dictionary.
+
+    Each policy manages a directory of keys, of the full capacity, and sees every request. The cache follows one of
+    them: it stores what that one stores, and evicts, when it needs space, only what that one no longer holds. It begins
+    with the first.
+
+    `capacity`, `getsizeof`, `hits`, `misses`, `bypassed` and what counts as a request are those of the class that
+    `vulcan export --format python` writes for one policy, except that a look-up that misses, and is not followed by
+    storing the key, is no request to any policy. The directories take the memory of the keys once more for each
+    policy, and a request the time of all of them. Not safe for several threads without a lock of one's own.
 
     A subclass says which is followed (`_decide`), and before what is evicted another one (`_gives_way`).
     """

@@ -4,19 +4,12 @@ from vulcan_cache.exported.directories import _DirectoriesCache, _directory
 
 
 class _FollowingCache(_DirectoriesCache):
-    """A cache of limited size that follows the best of several policies; used like a dictionary.
+    """A cache of limited size that follows the best of several policies, as `_DirectoriesCache` says.
 
-    Each policy manages a directory of keys, of the full capacity, and sees every request. The cache follows one of
-    them: it stores what that one stores, and evicts, when it needs space, only what that one no longer holds. It begins
-    with the first. Another one is followed as soon as it has missed less since the beginning, by at least `evidence`
-    misses and by all that it holds and the cache lacks, the most that the change can cost: so a change costs no more
-    than has been lost already. Of several the one that has missed the least is followed. What is counted are requests,
-    with `by_bytes` their bytes; then `evidence` counts requests of mean size.
-
-    `capacity`, `getsizeof`, `hits`, `misses`, `bypassed` and what counts as a request are those of the class that
-    `vulcan export --format python` writes for one policy, except that a look-up that misses, and is not followed by
-    storing the key, is no request to any policy. The directories take the memory of the keys once more for each
-    policy, and a request the time of all of them. Not safe for several threads without a lock of one's own.
+    Another one is followed as soon as it has missed less since the beginning, by at least `evidence` misses and by all
+    that it holds and the cache lacks, the most that the change can cost: so a change costs no more than has been lost
+    already. Of several the one that has missed the least is followed. What is counted are requests, with `by_bytes`
+    their bytes; then `evidence` counts requests of mean size.
     """
 
     def __init__(self, capacity, policies, *, by_bytes=False, evidence=32.0, getsizeof=None):

@@ -7,11 +7,9 @@ _EVIDENCE = 32.0
 
 
 class _GuardedCache(_DirectoriesCache):
-    """A cache of limited size that a policy manages, guarded by a safe policy; used like a dictionary.
+    """A cache of limited size that a policy manages, guarded by a safe policy, as `_DirectoriesCache` says.
 
-    Both policies manage a directory of keys, of the full capacity, and see every request. The cache follows one of
-    them: it stores what that one stores, and evicts, when it needs space, only what that one no longer holds. It begins
-    with the policy, and until it first leaves it, it has everything that the policy would have alone.
+    It begins with the policy, and until it first leaves it, it has everything that the policy would have alone.
 
     In any `n` consecutive requests it misses at most
 
@@ -23,12 +21,8 @@ class _GuardedCache(_DirectoriesCache):
     cache lacks, the most that the change can still cost, would together exceed `allowance * K`. The policy is followed
     again when it has since missed fewer requests, by at least the number of objects that it holds and the cache lacks.
 
-    The bound assumes that each key keeps its size, and that nothing is removed except by requests. `capacity`,
-    `getsizeof`, `hits`, `misses`, `bypassed` and what counts as a request are those of the class that
-    `vulcan export --format python` writes for one policy, except that a look-up that misses, and is not followed by
-    storing the key, is no request to either policy. Further arguments are those of the policy's own class. The
-    directories take the memory of the keys twice more, and a request the time of three. Not safe for several threads
-    without a lock of one's own.
+    The bound assumes that each key keeps its size, and that nothing is removed except by requests. Further arguments
+    are those of the policy's own class.
     """
 
     def __init__(self, capacity, policy, safe, *, tolerance=0.01, allowance=1.0, getsizeof=None, **how):
