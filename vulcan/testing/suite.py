@@ -1,6 +1,6 @@
 """The list of all checks, and their runners for the command line and pytest.
 
-Checks of declarations: settings, properties, policies to start from, and prompts.
+Checks of declarations: settings, properties, policies to start from, prompts, and objectives.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any, ClassVar
 
 from vulcan.anvil.proofs import verify
@@ -19,10 +20,11 @@ from vulcan.searches.config import complete_settings
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.prompts import Prompts
+from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies.base import Draft
 from vulcan.task import Json, Program, Setting, Task
 from vulcan.terminal_text import count
-from vulcan.testing import isolation_checks, measurement_checks, objective_check
+from vulcan.testing import isolation_checks, measurement_checks
 from vulcan.testing.check import Check, CheckFailed, Subject
 
 _COMMANDS_OWN = {
@@ -34,6 +36,7 @@ _COMMANDS_OWN = {
 _TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "int": (int,), "float": (int, float), "flag": (bool,)}
 _SECONDS = 5.0
 """Timeout in seconds for the proof of one property."""
+_TOLERANCE = 1e-9
 
 
 def settings(subject: Subject) -> str:
@@ -134,6 +137,62 @@ def _check_names(task: Task, prompt: str) -> None:
             )
 
 
+def objective(subject: Subject) -> str:
+    """Check that scores are finite, refer to existing baselines, and are higher for better policies.
+
+    An objective after the first may be unfit for the settings, and is then passed over.
+    """
+    known = subject.baselines
+    for declared in subject.task.objectives:
+        for reference in declared.references:
+            if reference not in known:
+                raise CheckFailed(
+                    f"the objective {declared.name!r} compares with {reference!r}, which is no baseline",
+                    f"name one of {', '.join(known)}",
+                )
+    rows = {} if subject.is_program else subject.of_seeds
+    everything = {**rows, **subject.of_baselines}
+    for declared in subject.task.objectives:
+        scorer = Scorer(declared, subject.measured)
+        for reference in declared.references:
+            for (split, name), found in subject.of_baselines[reference].items():
+                scorer.add_reference(reference, split, ((name, found),))  # type: ignore[arg-type]
+        where = f"the objective {declared.name!r}"
+        if declared is not subject.task.objectives[0] and declared.unfit(subject.settings):
+            continue
+        scores = {
+            who: fmean(
+                subject.calling(where, scorer.on_instance, i.split, i.name, measured[i.split, i.name])
+                for i in subject.measured
+            )
+            for who, measured in everything.items()
+        }
+        if declared is subject.task.objectives[0]:
+            first = scores
+            _check_bounds(declared.name, scores, [name for name, kind in known.items() if kind == "oracle"])
+            if len(set(scores.values())) < 2:
+                problem = f"the objective {declared.name!r} gives every policy the same score"
+                raise CheckFailed(problem, "have it depend on the metrics")
+    if "oracle" not in known.values():
+        ranked = ", ".join(sorted(first, key=lambda who: -first[who]))
+        return f"no bound is declared, and higher must be better: see whether this is from best to worst: {ranked}"
+    return "no policy beats the bound"
+
+
+def _check_bounds(objective_name: str, scores: Mapping[str, float], bounds: list[str]) -> None:
+    if not bounds:
+        return
+    best = max(bounds, key=lambda name: scores[name])
+    for name, score in scores.items():
+        slack = _TOLERANCE * max(1.0, abs(score), abs(scores[best]))
+        if name not in bounds and score > scores[best] + slack:
+            raise CheckFailed(
+                f"{name!r} scores {score:.6g} on the objective {objective_name!r}, and the bound {best!r} only "
+                f"{scores[best]:.6g}",
+                "higher must be better: turn the objective's sign, or mend the bound",
+            )
+
+
 _MEASURED = ("seeds", "instances")
 
 CHECKS: tuple[Check, ...] = (
@@ -162,7 +221,7 @@ CHECKS: tuple[Check, ...] = (
     Check("statistics", "statistics take in what happens", measurement_checks.statistics, _MEASURED),
     Check("events", "the events that it declares are reported", measurement_checks.events, _MEASURED),
     Check("decides", "what a policy returns decides something", measurement_checks.decides, _MEASURED),
-    Check("objective", "higher scores are better", objective_check.objective, (*_MEASURED, "baselines", "metrics")),
+    Check("objective", "higher scores are better", objective, (*_MEASURED, "baselines", "metrics")),
     Check(
         "splits", "what is searched on is in no other split", measurement_checks.splits, (*_MEASURED, "deterministic")
     ),
