@@ -14,7 +14,7 @@ from markdown_parts import paragraphs, written_by
 
 from vulcan.documents import conversation, host, library, policy, report, run
 from vulcan.store.events import EVENTS
-from vulcan_link.linux import documents as linux
+from vulcan_link.linux import figures as linux
 from vulcan_traces import documents as traces
 
 _INTRODUCTION = """\

@@ -15,8 +15,7 @@ from vulcan.errors import UserError
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy
-    from vulcan_link.linux.documents import KernelRunDocument
-    from vulcan_link.linux.figures import LinkFigures
+    from vulcan_link.linux.figures import KernelRunDocument, LinkFigures
 
 app = typer.Typer(
     help="Run congestion control in this machine's Linux kernel over an emulated link.",
