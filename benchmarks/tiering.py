@@ -22,8 +22,9 @@ from vulcan.generator import OfflineEvolve
 from vulcan.models import Request
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
+from vulcan_tiering.page_sample import KEEP, ONE_IN
 from vulcan_tiering.simulate import KNOWN, sample_accesses, simulate
-from vulcan_tiering.simulator import KEEP, ONE_IN, TieringSimulator
+from vulcan_tiering.simulator import TieringSimulator
 from vulcan_traces.memory import PageCounts, load_page_counts
 from vulcan_traces.memory.kernels.gups import run_gups
 from vulcan_traces.memory.kernels.recorder import TOUCHES, new_recorder

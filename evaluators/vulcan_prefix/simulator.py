@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from vulcan.anvil import Policy
@@ -13,13 +13,12 @@ from vulcan.findings import EvaluatorFinding
 from vulcan.lessons import Lesson
 from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override, parse_size, sources
 from vulcan.simulator.account import Account
-from vulcan.simulator.spec import within
 from vulcan.sizes import TOKENS
 from vulcan.task import Json, Metrics, Split
 from vulcan_prefix.account import Blocks, account, blocks_of, describe_prompts
 from vulcan_prefix.lessons import lessons_of
 from vulcan_prefix.simulate import BASELINES, BOUND, ServingResult, simulate, stretch
-from vulcan_serving.server import Server
+from vulcan_prefix.spec import PrefixSpec
 from vulcan_traces.prompts import PROMPT_WORKLOADS, PromptTrace, load_prompts
 
 _PROBED = 600
@@ -29,36 +28,6 @@ _SERVER = ("token_us", "pair_ns", "overhead_ms", "decode_ms", "transfer_us")
 
 _BEHIND = 0.05
 """Of the time that requests arrive in, the mean wait from which a server is overloaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixSpec:
-    """Requests from `measure_from` to `measure_to` are measured, always from an empty cache; sizes are in tokens."""
-
-    trace: str
-    trace_format: str | None
-    block_tokens: int
-    digest: str
-    capacity: int
-    host_capacity: int
-    load: float
-    measure_from: int
-    measure_to: int
-    token_us: float
-    pair_ns: float
-    overhead_ms: float
-    decode_ms: float
-    transfer_us: float
-
-    @property
-    def server(self) -> Server:
-        return Server(self.overhead_ms, self.token_us, self.pair_ns, 0.0, 0.0, self.capacity)
-
-    def __post_init__(self) -> None:
-        within(
-            self, load=(0, 100), token_us=(0, 1e9), pair_ns=(0, 1e9), overhead_ms=(1e-3, 1e9), decode_ms=(0, 1e9),
-            transfer_us=(0, 1e9),
-        )  # fmt: skip
 
 
 class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]):

@@ -15,16 +15,17 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, ExplainedSimulator, distinct, kinds_of, override, sources, sparse, with_folders
+from vulcan.simulator import Case, ExplainedSimulator, distinct, kinds_of, override, sources, with_folders
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS
 from vulcan.task import Json, Metrics, Split
 from vulcan_spot.account import account
-from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SafetyNet, SpotJob, UsualJob, jobs_of, say_once
+from vulcan_spot.job import SECONDS, USUAL_MULTI, USUAL_SINGLE, Prices, SpotJob, UsualJob, jobs_of, say_once
 from vulcan_spot.least_cost import MAX_WORK, work_of
 from vulcan_spot.runs import Counts, JobRuns, late_there_too
 from vulcan_spot.simulate import BOUND, OF_ONE, OF_SEVERAL, simulate
-from vulcan_spot.windows import BETWEEN_REGIONS, Place, Regions, Windows, apart, load_regions, places_of, room
+from vulcan_spot.spec import BOTH, SpotSpec
+from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, apart, load_regions, places_of, room
 from vulcan_spot.workload import describe
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, PRICED_REGIONS, SpotTrace, load_spot
 
@@ -34,47 +35,6 @@ _PROBED = 2
 """Windows of each searched instance whose decisions tell policies apart."""
 
 _MULTIPLIER = 6364136223846793005
-
-
-BOTH = "both"
-"""The safety net that is exact, and late also where the published one would be."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpotSpec:
-    """A job that is run once in each window.
-
-    `trace`, `meaning` and `nodes` name an environment as `load_spot` does; `digest` is a hash of its traces. `regions`
-    and `prices`, a hash of the traces' prices where these count, belong to the task of several regions.
-    """
-
-    trace: str
-    meaning: str | None
-    nodes: int
-    regions: int = sparse(0)
-    digest: str
-    windows: tuple[Place, ...]
-    prices: str | None = sparse(None)
-    duration_s: int
-    deadline_s: int
-    overhead_s: int
-    on_demand_price: float
-    spot_price: float
-    missed_cost: float
-    safety_net: str
-
-    @property
-    def job(self) -> SpotJob:
-        return SpotJob(self.duration_s, self.deadline_s, self.overhead_s)
-
-    @property
-    def costs(self) -> Prices:
-        return Prices(self.on_demand_price, self.spot_price, self.missed_cost)
-
-    @property
-    def net(self) -> SafetyNet:
-        """The rules that are simulated."""
-        return "published" if self.safety_net == "published" else "exact"
 
 
 def public_score(cost: float, job: SpotJob, prices: Prices) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -19,8 +19,9 @@ from vulcan.simulator.plan import SPLITS
 from vulcan.sizes import BYTES
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.account import Inputs, account, describe, hot_pages
-from vulcan_tiering.machine import TIERS, Machine
+from vulcan_tiering.page_sample import KEEP, MIN_FAST_PAGES, ONE_IN, sample_of
 from vulcan_tiering.simulate import KNOWN, AccessSamples, History, TieringResult, sample_accesses, simulate
+from vulcan_tiering.spec import TieringSpec
 from vulcan_traces.memory import MEMORY_WORKLOADS, PageCounts, load_page_counts
 
 PROBE_PAGES = 256
@@ -34,47 +35,7 @@ UNSAMPLED = ("first-touch", "static-oracle", BOUND)
 _SEVERAL = ("slow_tier", "sample_period")
 """Settings of which there may be several, each with an instance of its own."""
 
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-"""Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high half of the product says whether a page is in the sample."""
-
-# Low-fidelity rungs of instances: spatial samples of their pages.
-ONE_IN = 8
-KEEP = 0.3
-"""One page in N is in the sample, and the share of candidates that continue."""
-
-MIN_FAST_PAGES = 50
-"""Pages that the sample's fast tier must hold: with fewer, a sample says too little."""
-
 Workload = tuple[PageCounts, AccessSamples]
-
-
-@dataclass(frozen=True, slots=True)
-class TieringSpec:
-    """Intervals from `measure_from` to `measure_to` are measured, and a run always starts with no page mapped.
-
-    `capacity` of the fast tier and the `limit` of migrations after an interval are in pages. One page in `one_in` is
-    simulated, and stands for the others.
-    """
-
-    trace: str
-    page_size: int
-    digest: str
-    capacity: int
-    limit: int
-    measure_from: int
-    measure_to: int
-    one_in: int
-    fast_tier: str
-    slow_tier: str
-    threads: int
-    migration_stall: float
-    sample_period: int
-    sample_seed: int
-    sample_cost: float
-
-    @property
-    def machine(self) -> Machine:
-        return Machine(TIERS[self.fast_tier], TIERS[self.slow_tier], self.threads, self.migration_stall)
 
 
 class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult]):
@@ -238,29 +199,3 @@ def size_in_bytes(text: str, what: str) -> int:
     if size != int(size):
         raise UserError(f"{what} {text!r} is not a whole number of bytes")
     return int(size)
-
-
-def sample_of(counts: PageCounts, samples: AccessSamples, one_in: int) -> tuple[PageCounts, AccessSamples]:
-    """Sample one page in N by a hash of its number, in their order; all pages for 1. At least one page is taken.
-
-    Each page of the sample stands for as many as it is one of. What a policy sees of a page stays as it is.
-    """
-    if one_in == 1:
-        return counts, samples
-    hashes = (np.arange(counts.pages, dtype=np.uint64) * MULTIPLIER) >> np.uint64(32)
-    hashes = (hashes * MULTIPLIER) >> np.uint64(32)
-    chosen = np.flatnonzero(hashes % np.uint64(one_in) == 0)
-    if not len(chosen):
-        chosen = np.zeros(1, np.int64)
-    loads, stores, reads, writes = (
-        np.ascontiguousarray(table[:, chosen]) for table in (counts.loads, counts.stores, samples.reads, samples.writes)
-    )
-    fewer = replace(
-        counts,
-        name=f"{counts.name} R={1 / one_in:g}",
-        digest=f"{counts.digest}/{one_in}",
-        loads=loads,
-        stores=stores,
-        arrivals=np.ascontiguousarray(counts.arrivals[chosen]),
-    )
-    return fewer, AccessSamples(reads, writes, samples.period)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
+from vulcan_tiering.page_sample import sample_of
 from vulcan_tiering.simulate import sample_accesses
-from vulcan_tiering.simulator import sample_of
 from vulcan_traces.memory import load_page_counts
 
 SPEC = "ycsb:records=3000,intervals=8,loads=20000,cache=8192,seed=5"
