@@ -49,9 +49,13 @@ WORKLOADS: Mapping[SplitName, tuple[LinkWorkload, ...]] = {
         LinkWorkload("outages", "outage:rate=10,every=5,length=0.4,seed=1,seconds=60", 30.0, "2bdp", ack_batch_ms=5.0),
         LinkWorkload("shared", "constant:rate=20", 15.0, "2bdp", "cubic", competing_delay_ms=25.0),
         LinkWorkload("slow", "markov:low=0.3,high=5,states=10,dwell=0.5,seed=4,seconds=60", 20.0, "150", jitter_ms=2.0),
-        LinkWorkload("wifi", "markov:low=10,high=60,states=8,dwell=0.1,seed=5,seconds=60", 10.0, "300", ack_batch_ms=6.0),
+        LinkWorkload(
+            "wifi", "markov:low=10,high=60,states=8,dwell=0.1,seed=5,seconds=60", 10.0, "300", ack_batch_ms=6.0
+        ),
         LinkWorkload("satellite", "steps:rates=50-80-30-60,every=5", 40.0, "1bdp", jitter_ms=3.0, loss=0.002),
-        LinkWorkload("5g", "markov:low=20,high=150,states=12,dwell=0.3,seed=6,seconds=60", 12.0, "800", ack_batch_ms=2.0),
+        LinkWorkload(
+            "5g", "markov:low=20,high=150,states=12,dwell=0.3,seed=6,seconds=60", 12.0, "800", ack_batch_ms=2.0
+        ),
     ),
     "validation": (
         LinkWorkload("wired", "constant:rate=18", 35.0, "0.5bdp"),
@@ -68,7 +72,9 @@ WORKLOADS: Mapping[SplitName, tuple[LinkWorkload, ...]] = {
         LinkWorkload("outages", "outage:rate=16,every=4,length=0.25,seed=2,seconds=60", 20.0, "1bdp"),
         LinkWorkload("shared", "constant:rate=15", 25.0, "1bdp", "cubic", competing_delay_ms=10.0),
         LinkWorkload("slow", "markov:low=0.5,high=3,states=8,dwell=1,seed=7,seconds=60", 35.0, "200", jitter_ms=2.0),
-        LinkWorkload("wifi", "markov:low=5,high=40,states=8,dwell=0.2,seed=8,seconds=60", 15.0, "200", ack_batch_ms=8.0),
+        LinkWorkload(
+            "wifi", "markov:low=5,high=40,states=8,dwell=0.2,seed=8,seconds=60", 15.0, "200", ack_batch_ms=8.0
+        ),
         LinkWorkload("satellite", "steps:rates=20-45-70,every=4", 30.0, "1.5bdp", jitter_ms=2.0, loss=0.001),
         LinkWorkload("5g", "markov:low=10,high=100,states=12,dwell=0.5,seed=9,seconds=60", 15.0, "600", jitter_ms=1.0),
     ),
@@ -82,9 +88,13 @@ WORKLOADS: Mapping[SplitName, tuple[LinkWorkload, ...]] = {
         LinkWorkload("outages", "outage:rate=8,every=6,length=0.6,seed=3,seconds=60", 15.0, "3bdp", ack_batch_ms=8.0),
         LinkWorkload("shared", "constant:rate=24", 20.0, "3bdp", "reno", competing_delay_ms=40.0),
         LinkWorkload("slow", "markov:low=0.2,high=4,states=9,dwell=0.7,seed=10,seconds=60", 25.0, "150", jitter_ms=2.0),
-        LinkWorkload("wifi", "markov:low=8,high=50,states=8,dwell=0.15,seed=11,seconds=60", 8.0, "250", ack_batch_ms=5.0),
+        LinkWorkload(
+            "wifi", "markov:low=8,high=50,states=8,dwell=0.15,seed=11,seconds=60", 8.0, "250", ack_batch_ms=5.0
+        ),
         LinkWorkload("satellite", "steps:rates=40-20-60-90,every=6", 50.0, "1bdp", jitter_ms=4.0, loss=0.003),
-        LinkWorkload("5g", "markov:low=30,high=200,states=12,dwell=0.4,seed=12,seconds=60", 10.0, "1000", jitter_ms=1.0),
+        LinkWorkload(
+            "5g", "markov:low=30,high=200,states=12,dwell=0.4,seed=12,seconds=60", 10.0, "1000", jitter_ms=1.0
+        ),
     ),
 }
 

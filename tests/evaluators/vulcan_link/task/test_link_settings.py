@@ -31,7 +31,18 @@ def test_by_default_there_are_generated_links_of_every_kind_in_every_part(task):
     assert len({i.parameters["digest"] for i in found}) == len(found)  # no link is in two parts
     for of in by_part.values():
         kinds = {i.name.split("-")[0] for i in of}
-        assert {*"wired bloated steps cellular outages shared slow wifi satellite 5g".split()} <= kinds
+        assert {
+            "wired",
+            "bloated",
+            "steps",
+            "cellular",
+            "outages",
+            "shared",
+            "slow",
+            "wifi",
+            "satellite",
+            "5g",
+        } <= kinds
         assert sum(bool(i.parameters["competing"]) for i in of) == 1
 
 
