@@ -18,12 +18,7 @@ from vulcan.task import (
     Task,
     event,
 )
-
-MAX_SECONDS = 1e9
-MAX_TOKENS = float(2**40)
-MAX_REQUESTS = float(2**40)
-MAX_PRIORITY = 1e9
-RESOLUTION = 12
+from vulcan_serving.interface import MAX_PRIORITY, MAX_REQUESTS, MAX_SECONDS, MAX_TOKENS, RESOLUTION
 
 
 def _against_lru(metric: str, name: str, what: str) -> Objective:
