@@ -56,7 +56,7 @@ def stats(
       vulcan traces stats zipf:requests=200000,alpha=0.9
     """
     from vulcan_traces.fingerprint import fingerprint
-    from vulcan_traces.fingerprint.document import document, summary
+    from vulcan_traces.fingerprint.fingerprint import document, summary
     from vulcan_traces.load import load_trace
 
     loaded = load_trace(trace, format=format, columns=columns, skip_bad_lines=skip_bad_lines, page_size=page_size)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slow_statistics import trace_of
 
 from vulcan_traces.fingerprint import STATISTICS, Fingerprint, fingerprint
-from vulcan_traces.fingerprint.document import document, summary
+from vulcan_traces.fingerprint.fingerprint import document, summary
 from vulcan_traces.raw_requests import MAX_SIZE
 
 
