@@ -6,26 +6,7 @@ _MOST_OPEN_MISSES = 1024
 
 
 class _CacheMapping:
-    """A cache that is used like a dictionary: counts requests and sizes, and keeps values.
-
-    `capacity` is in bytes, or whatever unit sizes are in. `getsizeof(value)` gives the size of a value that is stored
-    without one; without it, that size is 1. A size of 0 counts as 1. What is larger than the cache, or what the policy
-    does not let in, is not stored (it is bypassed), which is not an error.
-
-    Time is counted in requests, as in the simulator. These are requests:
-
-    * a look-up, `cache[key]` or `cache.get(key)`, whether it hits or misses;
-    * storing a value, `cache[key] = value` or `cache.put(key, value)`; but storing under a key whose look-up missed
-      before completes that look-up, and both are one request. (The last 1,024 missed keys are remembered for it.)
-    * `cache.request(key, size)`, which is both at once: what a simulator does.
-
-    So a read-through cache (get; on a miss fetch the value and put it) evicts exactly what the simulator evicts on
-    the same sequence of keys, and so does a loop over `request`. Nothing else is a request: `in`, `len`, iteration,
-    `keys`, `values`, `items`, `pop` and `del` tell the policy nothing of use. An object keeps the size it was stored
-    with until it is stored anew.
-
-    It has what a `MutableMapping` has (`collections.abc.MutableMapping.register(Cache)` makes that known). It is not
-    safe to use from several threads without a lock of one's own.
+    """Counts requests and sizes, and keeps values.
 
     `state` has the sizes of all that is stored and its number, `used` and `objects`; it is told of what leaves. With
     `numbered`, objects are identified by numbers in order of their first appearance, else by their keys.

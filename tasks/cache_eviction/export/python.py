@@ -152,12 +152,31 @@ _MECHANISM = _Heap  # with heap
 class Cache(_RankedCache):
     """A cache of limited size; what is let in and what is evicted is the policy's decision. Used like a dictionary.
 
-    An object is scored when it is requested, and the one with the lowest priority leaves; or, if the policy's mechanism
-    is `sample`, `sample_size` objects drawn at random are scored at an eviction, and the lowest of them leaves (the
-    same `sample_seed` gives the same draws; both may be given besides). `_CacheMapping` says what a request is.
+    `capacity` is in bytes, or whatever unit sizes are in. An object is scored when it is requested, and the one with
+    the lowest priority leaves; or, if the policy's mechanism is `sample`, `sample_size` objects drawn at random are
+    scored at an eviction, and the lowest of them leaves (the same `sample_seed` gives the same draws; both may be given
+    besides).
+    `getsizeof(value)` gives the size of a value that is stored without one; without it, that size is 1. A size of 0
+    counts as 1. What is larger than the cache, or what the policy does not admit, is not stored (it is bypassed), which
+    is not an error.
+
+    Time is counted in requests, as in the simulator. These are requests:
+
+    * a look-up, `cache[key]` or `cache.get(key)`, whether it hits or misses;
+    * storing a value, `cache[key] = value` or `cache.put(key, value)`; but storing under a key whose look-up missed
+      before completes that look-up, and both are one request. (The last 1,024 missed keys are remembered for it.)
+    * `cache.request(key, size)`, which is both at once: what a simulator does.
+
+    So a read-through cache (get; on a miss fetch the value and put it) evicts exactly what the simulator evicts on
+    the same sequence of keys, and so does a loop over `request`. Nothing else is a request: `in`, `len`, iteration,
+    `keys`, `values`, `items`, `pop` and `del` tell the policy nothing of use. An object keeps the size it was stored
+    with until it is stored anew.
 
     Memory is bounded by what the cache holds, except that a policy that computes with `obj.id` needs to number keys
     in order of their first appearance, and so to remember every key there ever was.
+
+    It has what a `MutableMapping` has (`collections.abc.MutableMapping.register(Cache)` makes that known). It is not
+    safe to use from several threads without a lock of one's own.
     """
 
     def __init__(self, capacity, *, getsizeof=None, **draw):

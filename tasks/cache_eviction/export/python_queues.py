@@ -174,11 +174,27 @@ def _whole(answer: float, low: float) -> int:
 class Cache(_CacheMapping):
     """A cache of up to four FIFO queues; what is let in, moved and evicted is the policy's decision.
 
-    It is used like a dictionary; `_CacheMapping` says what a request is. A hit may make the policy evict objects, the
-    one that was hit among them.
+    It is used like a dictionary. `capacity` is in bytes, or whatever unit sizes are in. `getsizeof(value)` gives the
+    size of a value that is stored without one; without it, that size is 1. A size of 0 counts as 1. What is larger than
+    the cache, or what the policy does not let in, is not stored (it is bypassed), which is not an error.
+
+    Time is counted in requests, as in the simulator. These are requests:
+
+    * a look-up, `cache[key]` or `cache.get(key)`, whether it hits or misses;
+    * storing a value, `cache[key] = value` or `cache.put(key, value)`; but storing under a key whose look-up missed
+      before completes that look-up, and both are one request. (The last 1,024 missed keys are remembered for it.)
+    * `cache.request(key, size)`, which is both at once: what a simulator does.
+
+    So a read-through cache (get; on a miss fetch the value and put it) evicts exactly what the simulator evicts on
+    the same sequence of keys, and so does a loop over `request`. Nothing else is a request: `in`, `len`, iteration,
+    `keys`, `values`, `items`, `pop` and `del` tell the policy nothing of use. An object keeps the size it was stored
+    with until it is stored anew. A hit may make the policy evict objects, the one that was hit among them.
 
     Memory is bounded by what the cache holds and the ghost list's share, except that a policy that computes with
     `obj.id` needs to number keys in order of their first appearance, and so to remember every key there ever was.
+
+    It has what a `MutableMapping` has (`collections.abc.MutableMapping.register(Cache)` makes that known). It is not
+    safe to use from several threads without a lock of one's own.
     """
 
     def __init__(self, capacity, *, getsizeof=None):
