@@ -27,6 +27,7 @@ from vulcan_tiering.kernels.state import FAST_NS, FAST_PAGES, INTERVAL_NS, SLOW_
 
 FAST_ALPHA, SLOW_ALPHA = 0.6667, 0.0952
 USUAL_FAST_WEIGHT, CHANGING_FAST_WEIGHT = 0.4, 0.731
+CHANGING_SLOW_WEIGHT = 0.269
 
 MEAN_ALPHA, DEVIATION_ALPHA = 0.3, 0.1
 DRIFT, THRESHOLD = 0.1, 3.0  # of the Page-Hinkley test, in standard deviations
@@ -135,3 +136,17 @@ def decide(
         rises[hot] = np.uint8(1)
         up = pop_first(keys, risers, up, False)
         left -= 1.0
+
+
+@function
+def score_by_recency(own, reads, writes, interval, n, arrivals, keys):
+    """Fill in the scores of the recency mode alone, by which searches start, with the highest in the fast tier."""
+    for page in range(n):
+        accesses = float(reads[interval, page]) + float(writes[interval, page])
+        if arrivals[page] == interval:
+            own[page, FAST] = accesses
+            own[page, SLOW] = accesses
+        else:
+            own[page, FAST] += FAST_ALPHA * (accesses - own[page, FAST])
+            own[page, SLOW] += SLOW_ALPHA * (accesses - own[page, SLOW])
+        keys[page] = key_of(CHANGING_FAST_WEIGHT * own[page, FAST] + CHANGING_SLOW_WEIGHT * own[page, SLOW])

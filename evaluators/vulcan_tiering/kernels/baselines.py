@@ -3,7 +3,7 @@
 import numpy as np
 
 from vulcan.kernel_support import B1, F1, F2, kernel, types
-from vulcan_tiering.kernels import arms, arms_like, hemem, memtis, tpp
+from vulcan_tiering.kernels import arms, hemem, memtis, tpp
 from vulcan_tiering.kernels.ranking import INPUTS, ROOM
 from vulcan_tiering.kernels.state import FAST_PAGES, MAPPED, PROMOTED, exchange, map_pages, mark_best, serve
 
@@ -63,7 +63,7 @@ def place_all(
                 pages, histogram, rest,
             )  # fmt: skip
         elif way == ARMS_LIKE:
-            arms_like.decide(own, reads, writes, interval, n, arrivals, keys)
+            arms.score_by_recency(own, reads, writes, interval, n, arrivals, keys)
             mark_best(keys, n, capacity, rises, pages, histogram, rest)
             for page in range(n):
                 falls[page] = np.uint8(1) - rises[page]
