@@ -21,7 +21,7 @@ from vulcan_link.result import LinkResult, completion_of, metrics_of
 from vulcan_link.scenario import MAX_SHARE, Scenario
 from vulcan_link.simulate import capacity, simulate
 from vulcan_link.spec import LinkSpec
-from vulcan_link.workloads import MAX_FLOWS, NONE, OPTIONAL, WORKLOADS, LinkWorkload, buffer_in_packets
+from vulcan_link.workloads import MAX_FLOWS, NONE, OPTIONAL, WORKLOADS, Workload, buffer_in_packets
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 from vulcan_traces.links.generator_spec import is_link_spec
 
@@ -29,7 +29,7 @@ FIXED_WINDOW = 40.0
 """Packets of the baseline `fixed`: a bandwidth-delay product of 12 Mbit/s and 40 ms."""
 
 DELAY_MS, BUFFER = 20.0, "1bdp"
-"""Defaults of a link named by the user; its other ones are those of `LinkWorkload`."""
+"""Defaults of a link named by the user; its other ones are those of `Workload`."""
 
 MIN_RECORDED_BUFFER, MIN_GENERATED_BUFFER = 150, 20
 """Packets that the default buffer has at least, as generated cellular links do: 1bdp of a slow one would be two."""
@@ -68,7 +68,7 @@ _MAX_DELAY_MS = 10_000.0
 class _Path:
     """A link and what is around it, before settings make instances of it; the part is of the link's trace."""
 
-    workload: LinkWorkload
+    workload: Workload
     label: str
     link: LinkTrace
     split: SplitName
@@ -144,7 +144,7 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
         label = link.name if ":" not in name or "name=" in name else name
         recorded = not is_link_spec(name)
         floor = MIN_RECORDED_BUFFER if recorded else MIN_GENERATED_BUFFER
-        workload = LinkWorkload(name, name, DELAY_MS, BUFFER)
+        workload = Workload(name, name, DELAY_MS, BUFFER)
         return [
             _Path(
                 workload,

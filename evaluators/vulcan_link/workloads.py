@@ -21,80 +21,61 @@ from vulcan_link.algorithms import ALGORITHMS
 from vulcan_link.scenario import MAX_LATE_MS
 from vulcan_traces.links import LinkTrace
 
+NONE = "none"
+
 
 @dataclass(frozen=True, slots=True)
-class LinkWorkload:
+class Workload:
     """A generated link (see `vulcan_traces.links`) and what is around it, written as in the settings."""
 
     name: str
     link: str
     delay_ms: float
     buffer: str
-    competing: str = "none"
+    competing: str = NONE
     jitter_ms: float = 0.5
     ack_batch_ms: float = 0.0
     loss: float = 0.0
     competing_delay_ms: float | None = None
 
 
-WORKLOADS: Mapping[SplitName, tuple[LinkWorkload, ...]] = {
+WORKLOADS: Mapping[SplitName, tuple[Workload, ...]] = {
     "train": (
-        LinkWorkload("wired", "constant:rate=12", 20.0, "1bdp"),
-        LinkWorkload("fast", "constant:rate=40", 8.0, "2bdp", jitter_ms=0.0),
-        LinkWorkload("bloated", "constant:rate=6", 30.0, "6bdp"),
-        LinkWorkload("steps", "steps:rates=24-6-16-3,every=3", 25.0, "2bdp", loss=0.001),
-        LinkWorkload(
-            "cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, "150", jitter_ms=2.0
-        ),
-        LinkWorkload("outages", "outage:rate=10,every=5,length=0.4,seed=1,seconds=60", 30.0, "2bdp", ack_batch_ms=5.0),
-        LinkWorkload("shared", "constant:rate=20", 15.0, "2bdp", "cubic", competing_delay_ms=25.0),
-        LinkWorkload("slow", "markov:low=0.3,high=5,states=10,dwell=0.5,seed=4,seconds=60", 20.0, "150", jitter_ms=2.0),
-        LinkWorkload(
-            "wifi", "markov:low=10,high=60,states=8,dwell=0.1,seed=5,seconds=60", 10.0, "300", ack_batch_ms=6.0
-        ),
-        LinkWorkload("satellite", "steps:rates=50-80-30-60,every=5", 40.0, "1bdp", jitter_ms=3.0, loss=0.002),
-        LinkWorkload(
-            "5g", "markov:low=20,high=150,states=12,dwell=0.3,seed=6,seconds=60", 12.0, "800", ack_batch_ms=2.0
-        ),
+        Workload("wired", "constant:rate=12", 20.0, "1bdp"),
+        Workload("fast", "constant:rate=40", 8.0, "2bdp", jitter_ms=0.0),
+        Workload("bloated", "constant:rate=6", 30.0, "6bdp"),
+        Workload("steps", "steps:rates=24-6-16-3,every=3", 25.0, "2bdp", loss=0.001),
+        Workload("cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, "150", NONE, 2.0),
+        Workload("outages", "outage:rate=10,every=5,length=0.4,seed=1,seconds=60", 30.0, "2bdp", ack_batch_ms=5.0),
+        Workload("shared", "constant:rate=20", 15.0, "2bdp", "cubic", competing_delay_ms=25.0),
+        Workload("slow", "markov:low=0.3,high=5,states=10,dwell=0.5,seed=4,seconds=60", 20.0, "150", jitter_ms=2.0),
+        Workload("wifi", "markov:low=10,high=60,states=8,dwell=0.1,seed=5,seconds=60", 10.0, "300", ack_batch_ms=6.0),
+        Workload("satellite", "steps:rates=50-80-30-60,every=5", 40.0, "1bdp", jitter_ms=3.0, loss=0.002),
+        Workload("5g", "markov:low=20,high=150,states=12,dwell=0.3,seed=6,seconds=60", 12.0, "800", ack_batch_ms=2.0),
     ),
     "validation": (
-        LinkWorkload("wired", "constant:rate=18", 35.0, "0.5bdp"),
-        LinkWorkload("bloated", "constant:rate=9", 15.0, "8bdp"),
-        LinkWorkload("steps", "steps:rates=8-30-12-20,every=4", 12.0, "1bdp", loss=0.0005),
-        LinkWorkload(
-            "cellular",
-            "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60",
-            25.0,
-            "200",
-            jitter_ms=2.0,
-            ack_batch_ms=4.0,
-        ),
-        LinkWorkload("outages", "outage:rate=16,every=4,length=0.25,seed=2,seconds=60", 20.0, "1bdp"),
-        LinkWorkload("shared", "constant:rate=15", 25.0, "1bdp", "cubic", competing_delay_ms=10.0),
-        LinkWorkload("slow", "markov:low=0.5,high=3,states=8,dwell=1,seed=7,seconds=60", 35.0, "200", jitter_ms=2.0),
-        LinkWorkload(
-            "wifi", "markov:low=5,high=40,states=8,dwell=0.2,seed=8,seconds=60", 15.0, "200", ack_batch_ms=8.0
-        ),
-        LinkWorkload("satellite", "steps:rates=20-45-70,every=4", 30.0, "1.5bdp", jitter_ms=2.0, loss=0.001),
-        LinkWorkload("5g", "markov:low=10,high=100,states=12,dwell=0.5,seed=9,seconds=60", 15.0, "600", jitter_ms=1.0),
+        Workload("wired", "constant:rate=18", 35.0, "0.5bdp"),
+        Workload("bloated", "constant:rate=9", 15.0, "8bdp"),
+        Workload("steps", "steps:rates=8-30-12-20,every=4", 12.0, "1bdp", loss=0.0005),
+        Workload("cellular", "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60", 25.0, "200", NONE, 2.0, 4.0),
+        Workload("outages", "outage:rate=16,every=4,length=0.25,seed=2,seconds=60", 20.0, "1bdp"),
+        Workload("shared", "constant:rate=15", 25.0, "1bdp", "cubic", competing_delay_ms=10.0),
+        Workload("slow", "markov:low=0.5,high=3,states=8,dwell=1,seed=7,seconds=60", 35.0, "200", jitter_ms=2.0),
+        Workload("wifi", "markov:low=5,high=40,states=8,dwell=0.2,seed=8,seconds=60", 15.0, "200", ack_batch_ms=8.0),
+        Workload("satellite", "steps:rates=20-45-70,every=4", 30.0, "1.5bdp", jitter_ms=2.0, loss=0.001),
+        Workload("5g", "markov:low=10,high=100,states=12,dwell=0.5,seed=9,seconds=60", 15.0, "600", jitter_ms=1.0),
     ),
     "test": (
-        LinkWorkload("wired", "constant:rate=30", 25.0, "1bdp", jitter_ms=0.0),
-        LinkWorkload("bloated", "constant:rate=5", 20.0, "10bdp"),
-        LinkWorkload("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, "3bdp", loss=0.002),
-        LinkWorkload(
-            "cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, "100", jitter_ms=2.0
-        ),
-        LinkWorkload("outages", "outage:rate=8,every=6,length=0.6,seed=3,seconds=60", 15.0, "3bdp", ack_batch_ms=8.0),
-        LinkWorkload("shared", "constant:rate=24", 20.0, "3bdp", "reno", competing_delay_ms=40.0),
-        LinkWorkload("slow", "markov:low=0.2,high=4,states=9,dwell=0.7,seed=10,seconds=60", 25.0, "150", jitter_ms=2.0),
-        LinkWorkload(
-            "wifi", "markov:low=8,high=50,states=8,dwell=0.15,seed=11,seconds=60", 8.0, "250", ack_batch_ms=5.0
-        ),
-        LinkWorkload("satellite", "steps:rates=40-20-60-90,every=6", 50.0, "1bdp", jitter_ms=4.0, loss=0.003),
-        LinkWorkload(
-            "5g", "markov:low=30,high=200,states=12,dwell=0.4,seed=12,seconds=60", 10.0, "1000", jitter_ms=1.0
-        ),
+        Workload("wired", "constant:rate=30", 25.0, "1bdp", jitter_ms=0.0),
+        Workload("bloated", "constant:rate=5", 20.0, "10bdp"),
+        Workload("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, "3bdp", loss=0.002),
+        Workload("cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, "100", jitter_ms=2.0),
+        Workload("outages", "outage:rate=8,every=6,length=0.6,seed=3,seconds=60", 15.0, "3bdp", ack_batch_ms=8.0),
+        Workload("shared", "constant:rate=24", 20.0, "3bdp", "reno", competing_delay_ms=40.0),
+        Workload("slow", "markov:low=0.2,high=4,states=9,dwell=0.7,seed=10,seconds=60", 25.0, "150", jitter_ms=2.0),
+        Workload("wifi", "markov:low=8,high=50,states=8,dwell=0.15,seed=11,seconds=60", 8.0, "250", ack_batch_ms=5.0),
+        Workload("satellite", "steps:rates=40-20-60-90,every=6", 50.0, "1bdp", jitter_ms=4.0, loss=0.003),
+        Workload("5g", "markov:low=30,high=200,states=12,dwell=0.4,seed=12,seconds=60", 10.0, "1000", jitter_ms=1.0),
     ),
 }
 
@@ -105,7 +86,6 @@ _COMPETITORS_SPEC = re.compile(
     r"(?P<algorithm>[a-z][a-z0-9_-]*)(?::(?P<count>[0-9]{1,4}))?"
     r"(?:@(?P<start>[0-9]+(?:\.[0-9]+)?)(?:-(?P<stop>[0-9]+(?:\.[0-9]+)?))?)?\Z"
 )
-NONE = "none"
 ENDLESS = "endless"
 OPTIONAL: Mapping[str, str] = {
     "application": ENDLESS, "policer": NONE, "reordering": NONE, "transfers": NONE

@@ -7,7 +7,6 @@ import json
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Any, Self
 
 from vulcan.errors import UserError
@@ -24,7 +23,7 @@ class RememberingExecutor:
     """
 
     def __init__(self, executor: Executor, path: Path) -> None:
-        self._executor = executor
+        self._executor, self.name, self.workers = executor, executor.name, executor.workers
         self._path = path
         self._lock = Lock()
         self._known: dict[str, dict[str, Any]] = {}
@@ -36,14 +35,6 @@ class RememberingExecutor:
                 self._known[known["key"]] = known["outcome"]
             except (MalformedMessage, KeyError, TypeError):
                 continue
-
-    @property
-    def name(self) -> str:
-        return self._executor.name
-
-    @property
-    def workers(self) -> int:
-        return self._executor.workers
 
     def submit(self, job: Job) -> Future[Outcome]:
         instances = [instance.to_json() for instance in job.instances]
@@ -86,7 +77,5 @@ class RememberingExecutor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

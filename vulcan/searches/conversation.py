@@ -139,10 +139,7 @@ class Conversation:
         return self._measured(self._source(program))
 
     def explain(self, program: Source) -> str:
-        """Say where a program does well or badly on the training data, and its score by part of the time.
-
-        One that is not measured yet is measured first, as a draft.
-        """
+        """Say where a program does well or badly on training data, also by part of the time. A new one is a draft."""
         source = self._source(program)
         measured = self._measured_first(source)
         parts = self._by_part({"program": source})
@@ -152,10 +149,7 @@ class Conversation:
             return f"{measured}{parts}\n\n{error}"
 
     def compare(self, program: Source, other: Source) -> str:
-        """Say where two programs decide differently on the training data, and what that costs, also by part.
-
-        Those that are not measured yet are measured first, as drafts.
-        """
+        """Say where two programs decide differently on training data, at what cost, also by part. New ones are drafts."""
         first, second = self._source(program), self._source(other)
         if first == second:
             raise UserError("the two are one program: `best` may be a draft of yours")
