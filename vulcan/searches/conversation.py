@@ -149,7 +149,7 @@ class Conversation:
             return f"{measured}{parts}\n\n{error}"
 
     def compare(self, program: Source, other: Source) -> str:
-        """Say where two programs decide differently on training data, at what cost, also by part. New ones are drafts."""
+        """Say where two programs differ on training data, and at what cost, also by part. New ones are drafts."""
         first, second = self._source(program), self._source(other)
         if first == second:
             raise UserError("the two are one program: `best` may be a draft of yours")
