@@ -32,7 +32,6 @@ from vulcan.registry import find_task
 from vulcan.scoring import JailedEvaluator, Job, Setup
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
-from vulcan_cache import layout, queue_layout
 from vulcan_cache.simulate import simulate
 
 ADMIT = "\ndef admit(now, obj, cache, victim, ghost):\n    return {}\n"
@@ -195,9 +194,9 @@ def combinations(quick: bool) -> list[tuple[str, str]]:
 
 
 OBJECT_BYTES = {
-    "heap": 8 * layout.RECORD + 4 + 16,  # a record, a place and a node
-    "sample": 8 * layout.RECORD + 4,
-    "queues": 8 * queue_layout.RECORD + 8,  # two links
+    "heap": 64 + 4 + 16,  # a record, which is a cache line, a place and a node
+    "sample": 64 + 4,
+    "queues": 64 + 8,  # two links
 }
 """Of each object that a trace has, in the cache or not, beside the policy's statistics."""
 
