@@ -215,7 +215,7 @@ def growth(objects: int, mechanism: str, plan: str) -> int:
     requests = np.concatenate((np.arange(objects), np.arange(objects))).astype(np.uint32)
     sizes = np.ones(len(requests), np.int64)
     capacity = objects // 2 if plan in HALF_LEAVES else objects
-    simulate(policy, requests[:1000], sizes[:1000], capacity)  # whatever is loaded late
+    simulate(policy, np.resize(requests[:1000], len(requests)), sizes, capacity)  # whatever is loaded or compiled late
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
     before = resident("VmHWM")
     result = simulate(policy, requests, sizes, capacity, object_count=objects)
