@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from effort import slow
 from sender_states import sender_state
 from stateful_lives import handle, lived_in_integers
 
-from vulcan.anvil import check
+from vulcan.anvil import Policy, check
 from vulcan.errors import UserError
 from vulcan.export.c.fixed_header import fixed_header
 from vulcan.export.formats import export_policy
@@ -71,6 +72,52 @@ def test_policies_of_the_task_in_integers_follow_the_reference(name: str) -> Non
     policy = check((SENDER.directory / "policies" / f"{name}.py").read_text(), SENDER)
     compared, off = compare([lived_in_integers(0, policy, Random(2), events=60)])
     assert (compared, off) == (60, 0)
+
+
+def on_a_link(policy: Policy, acknowledgements: int) -> IntegerProgram:
+    """Sender on a link of 12 Mbit/s and 40 ms, whose queue is what the reference's window leaves of the pipe."""
+    program, reference = IntegerProgram(0, policy), policy.reference()
+    shown, smoothed, most = dict.fromkeys(names_of(program.interface), 0.0), 40_000.0, 40_000.0
+    window, round_end, round_least = 10.0, 10, 80_000.0
+    for number in range(1, acknowledgements):
+        rtt = float(max(40_000, round(window * 1000)) + 37 * number % 400)
+        smoothed += (rtt - smoothed) / 8
+        most, round_least = max(most, rtt), min(round_least, rtt)
+        rate = float(round(min(window / rtt * 1e6, 1000) * 1448 * 8))
+        shown |= {
+            "state.now_us": 1000.0 * number, "state.cwnd_packets": math.floor(window), "state.in_flight_packets": 40.0,
+            "state.acked_packets": 1.0, "state.rtt_us": rtt, "state.smoothed_rtt_us": smoothed,
+            "state.min_rtt_us": 40_000.0, "state.max_rtt_us": most, "state.delivery_rate_bps": rate,
+            "state.delivered_packets": float(number), "state.mss_bytes": 1448.0,
+        }  # fmt: skip
+        if number >= round_end:
+            shown |= {
+                "window.bandwidth_bps": rate, "window.min_rtt_us": round_least, "window.avg_rtt_us": rtt,
+                "window.max_rtt_us": most, "window.delivered_packets": math.floor(window), "window.duration_us": rtt,
+            }  # fmt: skip
+            round_end, round_least = number + math.floor(window), 80_000.0
+            program.tell("round_trip", None, shown)
+            reference.observe_occasion("round_trip", shown)
+        program.tell("observe", None, shown)
+        reference.observe(None, shown)
+        handle(program, reference, "on_ack", None, shown)
+        window = min(max(reference(shown), 2.0), 100.0)
+        program.ask("cwnd", None, shown, reference(shown))
+    return program
+
+
+FOUND_POLICY = Path(__file__).parents[3] / "benchmarks/policies/link_found.py"
+
+
+@pytest.mark.parametrize("file", [SENDER.directory / "policies/copa.py", FOUND_POLICY], ids=lambda file: file.stem)
+def test_a_sender_on_a_link_has_the_window_of_the_reference(file: Path) -> None:
+    """Its minima begin at 1e12, which once left the window a resolution of 256 packets."""
+    ((program, got),) = ran([on_a_link(check(file.read_text(), SENDER), 3000)])
+    windows = [
+        (expected, value) for (what, expected, _), value in zip(program.expected, got, strict=True) if what == "cwnd"
+    ]
+    off = [abs(value - expected) > 0.01 * expected for expected, value in windows]
+    assert sum(off) <= 0.01 * len(off), (sum(off), windows[off.index(True)])
 
 
 EXACT = """

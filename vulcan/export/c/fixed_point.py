@@ -6,14 +6,16 @@ the leading one of a typical value, the scale is the finest at which nothing sat
 time whose declared range is years, it is the one that gives a typical value that many bits, and values many times the
 typical saturate. Values that are certainly whole stay whole.
 
-The typical magnitude of a feature is the geometric mean of its declared range; operations propagate it.
+The typical magnitude of a feature is the geometric mean of its declared range; operations propagate it. A number that
+is assigned beside other values, such as the 1e12 of a minimum that nothing has lowered yet, says nothing about them;
+the scale only leaves room for it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
@@ -25,6 +27,8 @@ BITS = 62
 """Usable bits of 64: one is the sign, and one is reserved for the rounding of bounds."""
 TYPICAL_BITS = 28
 """Minimum bits after the leading one of a typical value; it saturates at 2**34 times the typical."""
+MIN_TYPICAL_BITS = 12
+"""The same where more would saturate a number that is assigned beside other values."""
 MAX_SATURATING = 40
 """Finest scale of a value that may saturate; however small its typical magnitude, there is room up to 2**22."""
 MIN, MAX = -60, 90
@@ -34,18 +38,32 @@ _MIN_TYPICAL, _MAX_TYPICAL = -90.0, 90.0
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """The bounds of a value, and the binary logarithm of its typical magnitude."""
+    """The bounds of a value, and the binary logarithm of its typical magnitude.
+
+    Where only numbers are known to be assigned, `typical` is that of the largest of them; `largest_number` has room
+    beside other values.
+    """
 
     bounds: Interval
     typical: float
+    only_numbers: bool = False
+    largest_number: float = 0.0
 
     def __or__(self, other: NumberFormat) -> NumberFormat:
-        return NumberFormat(self.bounds | other.bounds, max(self.typical, other.typical))
+        if self.only_numbers == other.only_numbers:
+            typical = max(self.typical, other.typical)
+        else:
+            typical = other.typical if self.only_numbers else self.typical
+        largest = max(self.largest_number, other.largest_number)
+        return NumberFormat(self.bounds | other.bounds, typical, self.only_numbers and other.only_numbers, largest)
 
     @property
     def scale(self) -> int:
         room = BITS - integer_bits(self.bounds.magnitude)
         wanted = min(math.ceil(TYPICAL_BITS - self.typical), MAX_SATURATING)
+        if not self.only_numbers and self.largest_number:
+            holds_number = BITS - integer_bits(self.largest_number)
+            wanted = min(wanted, max(holds_number, math.ceil(MIN_TYPICAL_BITS - self.typical)))
         if self.bounds.whole:
             return 0 if room >= 0 else max(min(0, max(room, wanted)), MIN)
         return min(max(room, wanted, MIN), MAX)
@@ -162,8 +180,8 @@ class NumberFormats:
         self.declared = dict(signature.features())
         self.ranges = declared_bounds(program, signature)
         self.state = known.state
-        self.typical = {v.name: typical_of_number(v.value(self.parameters)) for v in program.variables}
-        """Typical magnitudes of registers, fields and elements of arrays."""
+        self.written = {v.name: self.number(v.value(self.parameters)) for v in program.variables}
+        """Of registers, fields and elements of arrays, by what is written; their bounds are those of `state`."""
         self.locals: dict[tuple[str, str], NumberFormat] = {}
         self.results: dict[str, NumberFormat] = {}
         self.functions = {f.name: f for f in program.functions}
@@ -186,7 +204,7 @@ class NumberFormats:
 
     def variable(self, name: str) -> NumberFormat:
         """Return the format of a register, of a field or of the elements of an array."""
-        return NumberFormat(self.state[name], self.typical[name])
+        return replace(self.written[name], bounds=self.state[name])
 
     def local(self, name: str, function: str) -> NumberFormat:
         return self.locals.get((function, name), _NOTHING)
@@ -215,9 +233,7 @@ class NumberFormats:
             case ir.Occurrences() | ir.Compare():
                 return NumberFormat(self.ranges.of(e, {}), 0.0)
             case ir.Choose(_, then, otherwise):
-                return NumberFormat(
-                    self.bounds(e), max(self.of(then, function).typical, self.of(otherwise, function).typical)
-                )
+                return replace(self.of(then, function) | self.of(otherwise, function), bounds=self.bounds(e))
             case ir.Call(name, _):
                 return self.results.get(name, _NOTHING)
             case ir.Operate(operation, operands):
@@ -226,7 +242,7 @@ class NumberFormats:
                 return NumberFormat(bounds, typical_of_operation(operation, kinds, bounds))
 
     def number(self, value: float) -> NumberFormat:
-        return NumberFormat(point(value), typical_of_number(value))
+        return NumberFormat(point(value), typical_of_number(value), only_numbers=True, largest_number=abs(value))
 
     # Assignments
 
@@ -243,8 +259,8 @@ class NumberFormats:
                     turns = range(statement.start, statement.stop, statement.step)
                     bounds = Interval(float(min(turns)), float(max(turns)), True)
                     self._join((function, name), NumberFormat(bounds, typical_of_number(bounds.magnitude)))
-                case ir.Write(name, value) if name in self.typical and id(value) in self.values:
-                    self.typical[name] = max(self.typical[name], self.of(value, function).typical)
+                case ir.Write(name, value) if name in self.written and id(value) in self.values:
+                    self.written[name] |= self._evaluated(value, function)
                 case ir.Return(value) if id(value) in self.values:
                     kind = self._evaluated(value, function)
                     self.results[function] = self.results.get(function, kind) | kind
@@ -256,7 +272,7 @@ class NumberFormats:
             self._join((owner, name), self._evaluated(value, function))
 
     def _evaluated(self, value: ir.Expression, function: str) -> NumberFormat:
-        return NumberFormat(self.bounds(value), self.of(value, function).typical)
+        return replace(self.of(value, function), bounds=self.bounds(value))
 
     def _join(self, key: tuple[str, str], kind: NumberFormat) -> None:
         self.locals[key] = self.locals.get(key, kind) | kind
