@@ -135,7 +135,6 @@ def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float)
     dropped = sum(flow.dropped for flow in mine) / sent if sent else 0.0
     factor = max(0.0, 1.0 - LOSS_SCALE * dropped)
     reached = goodput * _WIRE / fair if fair > 0 else 0.0
-    prompt = base_rtt_ms / (base_rtt_ms + average) if base_rtt_ms + average > 0 else 0.0
     carried = sum(flow.goodput_bps for flow in result.flows) * _WIRE
     return {
         "utilisation": result.utilisation,
@@ -156,13 +155,20 @@ def metrics_of(result: LinkResult, flows: int, base_rtt_ms: float, share: float)
         "window_packets": sum(flow.window_avg for flow in mine),
         "sent_packets": float(sent),
         "delivered_packets": float(sum(flow.delivered for flow in mine)),
-        "power": min(1.0, reached) * prompt * factor,
+        "power": power_of(goodput, fair, base_rtt_ms, average, dropped),
         "throughput_over_delay": throughput / (MIN_DELAY_MS + p95),
         "dropped": dropped,
         "drop_discount": factor,
         "goodput_over_delay": goodput / (MIN_DELAY_MS + p95),
         "goodput_utilisation": min(1.0, carried / result.capacity_bps) if result.capacity_bps > 0 else 0.0,
     }
+
+
+def power_of(goodput_mbps: float, fair_mbps: float, base_rtt_ms: float, delay_ms: float, dropped: float) -> float:
+    """Return Kleinrock's power, at most 1: share of what is fair, delay factor and drop discount multiplied."""
+    reached = goodput_mbps * _WIRE / fair_mbps if fair_mbps > 0 else 0.0
+    prompt = base_rtt_ms / (base_rtt_ms + delay_ms) if base_rtt_ms + delay_ms > 0 else 0.0
+    return min(1.0, reached) * prompt * max(0.0, 1.0 - LOSS_SCALE * dropped)
 
 
 def _weighted(flows: Sequence[FlowResult], values: Sequence[float]) -> float:

@@ -101,7 +101,7 @@ def run(
       vulcan kernel run best.py --link constant:rate=20 --competing cubic --exact-clock --jitter-ms 0.5
     """
     from vulcan.cli.output import print_json, tell
-    from vulcan_link.linux.figures import predict
+    from vulcan_link.linux.figures import power_in, predict
     from vulcan_link.linux.host import require_algorithm, require_namespaces, require_policies
     from vulcan_link.linux.run import run_in_kernel
     from vulcan_link.scenario import Flow
@@ -166,6 +166,11 @@ def run(
         "linux": platform.release(),
         "kernel": measured,
         "simulator": predicted,
+        "power": {
+            name: power_in(figures, len(alone.flows), alone.flows[0].round_trip_ms)
+            for name, figures in {"kernel": measured, "simulator": predicted}.items()
+            if figures
+        },
     }
     if as_json:
         print_json(document)
@@ -264,6 +269,8 @@ def _print(document: KernelRunDocument) -> None:
             )
     if len(measured.flows) > 1 and document["transfers"] == "none":
         say("goodput of each flow, Mbit/s: " + ", ".join(f"{flow.goodput_mbps:.2f}" for flow in measured.flows))
+    if document["transfers"] == "none":
+        say("power: " + ", ".join(f"{power:.3f} {name}" for name, power in document["power"].items()))
     if predicted is None:
         tell(f"the simulator has no {label}: no prediction")
     punctuality = measured.punctuality

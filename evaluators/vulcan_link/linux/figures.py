@@ -10,7 +10,7 @@ from vulcan.errors import UserError
 from vulcan_link.linux.bottleneck import OPPORTUNITY_BYTES, LinkLog
 from vulcan_link.linux.emulator import WakeupLateness
 from vulcan_link.linux.transfer import Received, SentFlow
-from vulcan_link.result import completion_figures, completion_of, jain
+from vulcan_link.result import completion_figures, completion_of, jain, power_of
 from vulcan_link.scenario import HEADERS, Flow, Scenario
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class KernelRunDocument(TypedDict):
     linux: Annotated[str, "the kernel's release"]
     kernel: Annotated[Measurement, "what was measured"]
     simulator: Annotated[LinkFigures | None, "what was predicted; `null` for an algorithm that the simulator lacks"]
+    power: Annotated[dict[str, float], "the objective `power` of the flows that do not compete, by the two above"]
 
 
 def measure(
@@ -131,6 +132,13 @@ def measure(
         punctuality=punctuality,
         transfers=_completion(scenario, sent, received) if transfers_of(scenario) else None,
     )
+
+
+def power_in(figures: LinkFigures, own: int, round_trip_ms: float) -> float:
+    """Return the objective `power` of the first `own` flows; all packets of the link count for delay and loss."""
+    fair = figures.throughput_mbps / figures.utilisation * own / len(figures.flows)
+    goodput = sum(flow.goodput_mbps for flow in figures.flows[:own])
+    return power_of(goodput, fair, round_trip_ms, figures.queueing_delay_avg_ms, figures.loss)
 
 
 def transfers_of(scenario: Scenario) -> tuple[Flow, ...]:
