@@ -116,6 +116,21 @@ def test_loop_bounds_stay_and_names_that_are_taken_are_left_alone() -> None:
     assert "range(3)" in emit_source(program, TOY.signature)
 
 
+def test_strides_and_limits_of_indices_stay_and_so_do_limits_at_the_bounds_of_the_result() -> None:
+    source = """
+class policy:
+    seen = [0] * 16
+def on_ack(state, window, flow):
+    bin = min(math.floor(state.rtt_us / 250), 3)
+    policy.seen[4 * bin + min(state.cause, 2)] += 5
+def cwnd(state, window):
+    return min(max(policy.seen[3 * 4] * 7, 2), 65535)
+"""
+    task = find_task("congestion_control")
+    program = lift(check(source, task).program, task.signature)
+    assert dict(program.parameters) == {"SCALE": 250.0, "OFFSET": 5.0, "WEIGHT": 7.0}
+
+
 def test_shares_of_statistics_are_knobs_within_their_bounds_and_lengths_are_not() -> None:
     source = returning(
         "item.whole.ewma(0.25) + item.whole.ewma(0.25) + item.whole.window_percentile(0.5, 8)"

@@ -210,7 +210,9 @@ class Conversation:
 
     def notes(
         self,
-        note: Annotated[str, "A note to add: a hypothesis, what it predicts, what was seen, kept or refuted."] = "",
+        note: Annotated[
+            str, f"A note to add, of at most {MAX_NOTE} characters: a hypothesis, what it predicts, what was seen."
+        ] = "",
     ) -> str:
         """Read the notebook of the search, which later conversations read too; with a note, add to it."""
         if text := " ".join(note.split()):

@@ -10,7 +10,7 @@ from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, declared_bounds
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.rewrite.traversal import from_below, in_program, names_of, numbered, with_children
-from vulcan.task import Signature
+from vulcan.task import Signature, Value
 
 _GUARD = 1e-6
 _SENTINEL = 1e12
@@ -32,9 +32,9 @@ def lift(program: ir.Module, signature: Signature) -> ir.Module:
 
     Parameters are named after the number's role; what state starts with is one too. Left in place are loop bounds, the
     values that a statistic looks for, and numbers that are structure rather than magnitude: 0; 1 outside of comparisons
-    (`1 + x`, `1 / x`); operands of `%`, `==`, `!=`, `and`, `or`, `not`, `hash`; indices of arrays; pi and e; the
-    exponent of a base that may be negative, since a fraction would make it 0; guards (up to 1e-6 where it is added, or
-    a limit) and sentinels (1e12 and more).
+    (`1 + x`, `1 / x`); operands of `%`, `==`, `!=`, `and`, `or`, `not`, `hash`; indices of arrays, and their strides
+    and limits; limits at the bounds of the result; pi and e; the exponent of a base that may be negative, since a
+    fraction would make it 0; guards (up to 1e-6 where it is added, or a limit) and sentinels (1e12 and more).
     """
     return _Lifter(program, signature).lifted()
 
@@ -43,6 +43,8 @@ class _Lifter:
     def __init__(self, program: ir.Module, signature: Signature) -> None:
         self.program = program
         self.bounds = _bounds_of_body(program, signature)
+        self.limits = (signature.low, signature.high) if isinstance(signature, Value) else ()
+        self.layout = {id(number) for function in program.functions for number in _layout_of_arrays(function.body)}
         arguments = {argument.name for argument in signature.arguments}
         self.taken = {*names_of(program), *grammar.BUILT_IN_NAMES, *arguments}
         self.made: list[tuple[str, float]] = []
@@ -79,7 +81,9 @@ class _Lifter:
                 if set(beside) & {"==", "!="} or all(self.is_truth(o) for o in others):
                     return None
                 return "THRESHOLD" if _is_magnitude(part) or part == ir.Number(1.0) else None
-            case _ if not _is_magnitude(part):
+            case _ if not _is_magnitude(part) or id(part) in self.layout:
+                return None
+            case ir.Operate("min" | "max") if _value(part) in self.limits:
                 return None
             case ir.Operate("modulo" | "and" | "or" | "not" | "truth" | "hash") | ir.Element():
                 return None
@@ -109,6 +113,23 @@ def _bounds_of_body(program: ir.Module, signature: Signature) -> Bounds:
     """Return bounds that allow any value for locals and helpers."""
     bounds = declared_bounds(program, signature)
     return replace(bounds, helpers={f.name: ANYTHING for f in program.functions})
+
+
+def _layout_of_arrays(body: tuple[ir.Statement, ...]) -> Iterator[ir.Number]:
+    """Yield the strides and limits of indices: whole numbers in what they, and the locals that they read, are."""
+    pending = [e.index for e in ir.expressions(body) if isinstance(e, ir.Element)]
+    pending += [write.index for write in ir.writes(body) if write.index is not None]
+    names: set[str] = set()
+    while pending:
+        for part in ir.parts(pending.pop()):
+            match part:
+                case ir.Operate("add" | "subtract" | "multiply" | "min" | "max", operands):
+                    yield from (o for o in operands if isinstance(o, ir.Number) and o.value.is_integer())
+                case ir.Local(name) if name not in names:
+                    names.add(name)
+                    pending += [s.value for s in ir.statements(body) if isinstance(s, ir.Assign) and s.name == name]
+                case _:
+                    pass
 
 
 def _value(e: ir.Expression) -> float:
