@@ -132,12 +132,18 @@ WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
         QueueWorkload("slow", "constant:rate=4", 30.0, 4, "cubic-reno"),
         QueueWorkload("steps", "steps:rates=24-6-16-3,every=3", 25.0, 6, "cubic"),
         QueueWorkload("cellular", "markov:low=1.5,high=20,states=10,dwell=0.25,seed=1,seconds=60", 20.0, 5, "cubic"),
+        QueueWorkload("3g", "markov:low=0.3,high=5,states=10,dwell=0.5,seed=4,seconds=60", 20.0, 3, "cubic"),
+        QueueWorkload("wifi", "markov:low=10,high=60,states=8,dwell=0.1,seed=5,seconds=60", 10.0, 8, "cubic"),
+        QueueWorkload("5g", "markov:low=20,high=150,states=12,dwell=0.3,seed=6,seconds=60", 12.0, 12, "cubic"),
     ),
     "validation": (
         QueueWorkload("few", "constant:rate=12", 35.0, 3, "reno"),
         QueueWorkload("many", "constant:rate=30", 25.0, 18, "cubic"),
         QueueWorkload("steps", "steps:rates=8-30-12-20,every=4", 12.0, 8, "cubic-reno"),
         QueueWorkload("cellular", "markov:low=2,high=30,states=12,dwell=0.4,seed=2,seconds=60", 25.0, 4, "cubic"),
+        QueueWorkload("3g", "markov:low=0.5,high=3,states=8,dwell=1,seed=7,seconds=60", 35.0, 2, "cubic"),
+        QueueWorkload("wifi", "markov:low=5,high=40,states=8,dwell=0.2,seed=8,seconds=60", 15.0, 5, "cubic-reno"),
+        QueueWorkload("5g", "markov:low=10,high=100,states=12,dwell=0.5,seed=9,seconds=60", 15.0, 20, "cubic"),
     ),
     "test": (
         QueueWorkload("few", "constant:rate=30", 25.0, 1, "cubic"),
@@ -145,6 +151,9 @@ WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
         QueueWorkload("slow", "constant:rate=2.5", 40.0, 5, "cubic"),
         QueueWorkload("steps", "steps:rates=5-25-2-14,every=3.5", 30.0, 10, "reno"),
         QueueWorkload("cellular", "markov:low=1,high=12,states=9,dwell=0.15,seed=3,seconds=60", 35.0, 6, "cubic"),
+        QueueWorkload("3g", "markov:low=0.2,high=4,states=9,dwell=0.7,seed=10,seconds=60", 25.0, 4, "cubic"),
+        QueueWorkload("wifi", "markov:low=8,high=50,states=8,dwell=0.15,seed=11,seconds=60", 8.0, 10, "reno"),
+        QueueWorkload("5g", "markov:low=30,high=200,states=12,dwell=0.4,seed=12,seconds=60", 10.0, 15, "cubic-reno"),
     ),
 }
-"""Used where no link is named: generated, so that no file is needed."""
+"""Used where no link is named: generated, so that no file is needed; the rates are those of `vulcan_link.workloads`."""
