@@ -160,8 +160,10 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
     assert used["result"].startswith("draft 1: score 1.3000 on train; the best so far, candidate 1, has 1.0000")
     later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
     assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
-    result = later.tell(used["proposal"], as_reply(share(1.25)), "me")
+    noted = ToolCall("notes", {"note": "1.25 is enough"}).text()
+    result = later.tell(used["proposal"], f"{noted}\n\n{as_reply(share(1.25))}", "me")  # notes do not keep it open
     assert (result["verdict"], result["candidate"]) == ("scored", SEEDS + 2)
+    assert [event.text for event in of_kind(store, AdviceReceived)] == ["1.25 is enough"]
 
 
 HEAD = "def priority(now, obj, cache, ghost):\n    return "
@@ -172,6 +174,7 @@ TOOLS_OF_CACHES = [
     ToolCall("measure", {"program": f"{HEAD}obj.last_access - obj.size / 3\n"}),
     ToolCall("tune", {"program": f"{HEAD}obj.count * 5 - obj.size / 3\n"}),
     ToolCall("explain", {"program": f"{HEAD}obj.count - obj.size / 9\n"}),
+    ToolCall("compare", {"program": "draft 2", "other": "best"}),  # which it is
 ]  # fmt: skip
 
 
@@ -208,4 +211,4 @@ def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) ->
     assert len(chats[0]) == 1 + 2 + len(TOOLS_OF_CACHES)
     assert not [text for text in chats[0] if text.startswith("error")]
     assert chats[0] == chats[1]
-    assert chats[0][-1].startswith("draft 3: score ")  # a new program that is explained is measured
+    assert chats[0][-2].startswith("draft 3: score ")  # a new program that is explained is measured

@@ -51,7 +51,8 @@ def ask(
     elif document["done"]:
         say(f"Every proposal has its verdict: `vulcan finish {shlex.quote(str(path))}` chooses the winner.")
     else:
-        say(f"Nothing can be asked before an open proposal has its reply (--proposal): {', '.join(document['open'])}.")
+        again = f"vulcan ask {shlex.quote(str(path))} --proposal {document['open'][0]}"
+        say(f"Open proposals wait for their replies: {', '.join(document['open'])}. `{again}` prints one again.")
     if given is None and not document["done"]:
         raise typer.Exit(1)
 

@@ -194,6 +194,6 @@ def interval_text(differences: Sequence[float], *, in_time: bool) -> str:
     from vulcan.searches.bootstrap import mean_interval
 
     found = mean_interval(differences, in_time=in_time)
-    units = "parts of the time" if in_time else "instances"
+    units = "parts of the time, each scored by itself" if in_time else "instances"
     mean = f"{math.fsum(differences) / len(differences):+.4f} on {len(differences)} {units}"
     return mean if found is None else f"{mean} (95 % interval {found['low']:+.4f} to {found['high']:+.4f})"

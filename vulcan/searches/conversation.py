@@ -76,21 +76,29 @@ class Conversation:
     share: Share
     attempts: list[Attempt] = field(default_factory=list)
     notes_made: list[str] = field(default_factory=list)
+    _before: Best | None = None
     _turn: int = 0
     _tokens: int = 0
     _dollars: float = 0.0
     _told: dict[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._before = self.best
+
     def answer(self, proposal: Proposal, reply: Reply, last_turn: int) -> Proposal | None:
         """Return the next turn, with the results of the tools that a reply calls; None where it calls none.
 
-        No turn follows the last.
+        No turn follows the last, nor a reply that gives a program after notes alone.
         """
         self._tokens += (reply.tokens_in or 0) + (reply.tokens_out or 0)
         self._dollars += reply.dollars or 0.0
         self._turn = proposal.turn
         calls = read_calls(reply.text)
         if not calls or proposal.turn >= last_turn:
+            return None
+        if all(call.name == "notes" for call in calls) and "```py" in reply.text[reply.text.rindex("```tool") :]:
+            for call in calls:
+                self._result(replace(call, arguments={"note": call.arguments.get("note", "")}))
             return None
         results = [self._result(call) if n < MAX_CALLS else _TOO_MANY for n, call in enumerate(calls)]
         left = self.share.turns - 1 - proposal.turn  # what it was told, also where its replies are repeated
@@ -151,8 +159,10 @@ class Conversation:
     def compare(self, program: Source, other: Source) -> str:
         """Say where two programs differ on training data, and at what cost, also by part. New ones are drafts."""
         first, second = self._source(program), self._source(other)
+        if first == second and self._before is not None and "best" in (program.strip(), other.strip()):
+            second = self._before.source  # the best is this draft: beside what was the best before the conversation
         if first == second:
-            raise UserError("the two are one program: `best` may be a draft of yours")
+            raise UserError("the two are one program")
         measured = self._measured_first(first) + self._measured_first(second)
         parts = self._by_part({"program": first, "other": second})
         return f"{measured}{self.bench.findings(first, second)}\n\n{parts}".strip()
@@ -182,11 +192,12 @@ class Conversation:
         evaluations = bench.config.tune or 40
         seed = bench.config.seed * 1_000_003 + self.number
         tuning = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full)
-        found = tuning.best
+        found, tried = tuning.best, [sample[-1] for sample in tuning.samples]
+        trials = f"{len(tried)} settings scored on {bench.cheapest_name}: its own {tried[0]:.4f}, " if tried else ""
+        trials += f"the best {max(tried):.4f}" if tried else "it has no numbers to tune"
         if found is None:
-            own = f"; its own score {tuning.samples[0][-1]:.4f} on {bench.cheapest_name}" if tuning.samples else ""
-            return f"{self._measured_first(source)}no better numbers were found{own}"
-        return f"{self._measured(found.source)}\n\n```python\n{found.source.strip()}\n```"
+            return f"{self._measured_first(source)}no better numbers were found ({trials})"
+        return f"{self._measured(found.source)}\n\n{trials}\n\n```python\n{found.source.strip()}\n```"
 
     def library(self, name: Annotated[str, "A policy, to get its program."] = "") -> str:
         """List the known policies with their scores on train by instance; or give the program of one."""
@@ -204,6 +215,7 @@ class Conversation:
             (label, *(f"{score:.4f}" for score in bench.scorer.on_each(bench.training, metrics)))
             for _, label, metrics in sorted(known, key=lambda one: -one[0])
         ]
+        rows = list(dict.fromkeys(rows))  # a start that is a baseline's program
         programs = ", ".join(starts)
         table = markdown(("policy", *(instance.name for instance in bench.training)), rows)
         return f"{table}\n\nThere are programs of: {programs or 'none'}"
@@ -315,7 +327,10 @@ class Conversation:
         bench = self.bench
         if not bench.windows:
             return ""
-        shown = dict(sources) | ({"best so far": self.best.source} if self.best is not None else {})
+        shown = dict(sources)
+        for known in (self.best, self._before):
+            if known is not None and known.source not in shown.values():
+                shown[known.name] = known.source
         columns = {name: scores for name, source in shown.items() if (scores := bench.by_part(source)) is not None}
         columns |= bench.known_by_part
         count = len(bench.windows[0])
