@@ -57,8 +57,8 @@ __all__ = [
     "rungs_of",
 ]
 
-BaselineKind = Literal["baseline", "oracle"]
-"""An oracle knows the future; few are proven bounds."""
+BaselineKind = Literal["baseline", "oracle", "not carried"]
+"""An oracle knows the future; few are proven bounds. A search marks what the format of its target cannot carry."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from vulcan.documents.report import SeedRow
 from vulcan.documents.verdict import ConfidenceInterval, Gain
 from vulcan.results.seeds import SeedResult, seeds_document
 from vulcan.searches.verdict import RunVerdict
+from vulcan.store.events import BaselineMeasured
 
 MOOD_TASK = str(TASKS / "mood_task")
 FEW = ("--executor", "local", "--workers", "1", "--budget-candidates", "6", "--tune", "0", "--simplify", "0")
@@ -42,7 +43,9 @@ def result(
         "seed": seed, "run": f"run-{seed}", "candidate": 9, "train": score, "validation": score, "test": score,
         "verdict": conclusion, "sentence": sentence,
     }  # fmt: skip
-    return SeedResult(row, verdict, fingerprint or str(seed), ("lru", over), units)
+    return SeedResult(
+        row, verdict, fingerprint or str(seed), BaselineMeasured("lru", "baseline", "validation", over, ()), units
+    )
 
 
 def test_equal_winners_need_no_correction() -> None:

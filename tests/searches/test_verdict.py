@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from vulcan.evaluator import Instance, SplitName
+from vulcan.evaluator import BaselineKind, Instance, SplitName
 from vulcan.registry import find_task
 from vulcan.searches.held_out import HeldOut
 from vulcan.searches.scorer import Scorer
-from vulcan.searches.target import seeds_of
+from vulcan.searches.target import not_carried, plain_name
 from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import (
@@ -45,6 +45,7 @@ def verdict(
     before: Mapping[str, float] = MappingProxyType({}),
     target: str | None = None,
     starts: Mapping[int, str] = MappingProxyType({SEED: "lru"}),
+    left: Collection[str] = (),
 ) -> RunVerdict | None:
     """The verdict where policies have these scores on validation; `noise` is added to those of what was found.
 
@@ -55,9 +56,10 @@ def verdict(
     record = RunRecord.of([InstancesPrepared(tuple(prepared))])
     record.config = {"target": target}
     for name, level in {"lru": 0.5, **{k: v for k, v in validation.items() if isinstance(k, str)}}.items():
+        kind: BaselineKind = "not carried" if plain_name(name) in left else "baseline"
         for split in splits:
             score = before.get(name, level) if split == "train" else level
-            record.add(BaselineMeasured(name, "baseline", split, score, metrics(score, spread)))
+            record.add(BaselineMeasured(name, kind, split, score, metrics(score, spread)))
     for number, level in ((SEED, 0.4), (FOUND, 0.6)):
         record.add(CandidateProposed(number, number - 1, "seed", (), 1, ""))
         origin: Any = "seed" if number == SEED else "model"
@@ -170,20 +172,21 @@ def test_the_known_policy_that_holds_is_recommended_not_that_of_the_last_stretch
     assert found.sentence.endswith("Recommended is arc, the best on train and validation together.")
 
 
-def test_of_known_policies_one_that_the_target_carries_is_recommended() -> None:
-    """SQLite has no queues: S3-FIFO is compared with, and GDSF recommended."""
-    carried = seeds_of(find_task("cache_eviction"), "sqlite")
-    assert "gdsf" in carried and "s3_fifo" not in carried
-    starts = {SEED: "gdsf"}
-    scores: dict[int | str, float] = {"s3-fifo": 0.6, "gdsf": 0.55}
-    worse = of(FOUND, {**scores, FOUND: 0.5}, target="sqlite", starts=starts)
-    unclear = of(FOUND, {**scores, FOUND: 0.62}, spread=(0.0, 0.0), target="sqlite", starts=starts)
+def test_a_policy_that_the_target_cannot_carry_is_named_and_not_compared_with() -> None:
+    """SQLite has no queues; 2Q has no program, is compared with, and GDSF recommended."""
+    left = not_carried(find_task("cache_eviction"), "sqlite")
+    assert "s3fifo" in left and not left & {"gdsf", "2q"} and not not_carried(find_task("cache_eviction"), None)
+    more: Any = {"target": "sqlite", "starts": {SEED: "gdsf"}, "left": left}
+    scores: dict[int | str, float] = {"s3-fifo": 0.7, "arc": 0.65, "2q": 0.6, "gdsf": 0.55}
+    worse = of(FOUND, {**scores, FOUND: 0.5}, **more)
+    unclear = of(FOUND, {**scores, FOUND: 0.62}, spread=(0.0, 0.0), **more)
     assert (worse.conclusion, unclear.conclusion) == ("no better", "undecided")
-    for found in (worse, unclear):
-        assert "the best baseline, s3-fifo," in found.sentence
-        assert found.policy == "gdsf" and found.candidate == SEED
-    assert worse.sentence.endswith(
-        "Recommended is gdsf, the best of those that sqlite carries on train and validation together."
-    )
-    assert unclear.sentence.endswith("Until then gdsf, the best of those that sqlite carries, is recommended.")
-    assert of(FOUND, {**scores, FOUND: 0.5}, starts=starts).policy == "s3-fifo"
+    note = "Not compared: s3-fifo, which sqlite cannot carry, has 0.7000 on validation."
+    recommended = "Recommended is gdsf, the best of those that sqlite carries on train and validation together."
+    until = "Until then gdsf, the best of those that sqlite carries, is recommended."
+    for found, advised in ((worse, recommended), (unclear, until)):
+        assert "the best baseline, 2q," in found.sentence
+        assert (found.policy, found.candidate) == ("gdsf", SEED)
+        assert found.sentence.endswith(f"{advised} {note}")
+    better = of(FOUND, {**scores, FOUND: 0.65}, noise=(0.01, -0.01, 0.02, -0.02, 0.0, 0.0), **more)
+    assert (better.conclusion, better.sentence.endswith(note)) == ("better", True)

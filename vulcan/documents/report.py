@@ -111,7 +111,7 @@ class PolicyInstanceScore(TypedDict):
     """The score of the winner or a known policy on an instance."""
 
     policy: Annotated[str, "the policy's name"]
-    kind: Annotated[str, "`candidate`, `baseline` or `oracle`, which knows the future"]
+    kind: Annotated[str, "`candidate`, `baseline`, `not carried` by the target, or `oracle`, which knows the future"]
     split: Annotated[Split, "the split of the instance"]
     instance: Annotated[str, "the instance's name"]
     score: Annotated[float, "higher is better"]

@@ -14,8 +14,8 @@ from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import recorded_task
 from vulcan.results.run import run_verdict
 from vulcan.searches.evidence import SPLITS
-from vulcan.searches.target import seeds_of
-from vulcan.searches.verdict import RunVerdict, plain_name
+from vulcan.searches.target import plain_name, seeds_of
+from vulcan.searches.verdict import RunVerdict
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store

@@ -285,7 +285,7 @@ def _split(
         "interval": None if winner is None else interval_of(record, scorer, winner, split),
         "instances": [instance.name for instance in record.instances if instance.split == split],
         "best_baseline": None if best is None else {"policy": best.policy, "score": best.score},
-        "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "baseline"},
+        "baselines": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind != "oracle"},
         "oracles": {p: b.score for (p, s), b in record.baselines.items() if s == split and b.kind == "oracle"},
         "starts": {} if compared is None else start_scores(compared, split),
     }

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from vulcan.documents.report import SeedRow, SeedsDocument
 from vulcan.documents.verdict import Conclusion, Gain
-from vulcan.evaluator import SplitName
 from vulcan.results.run import comparison_of, scorer_of
 from vulcan.searches.bootstrap import selection_bias
 from vulcan.searches.evidence import SPLITS
-from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
+from vulcan.searches.verdict import RunVerdict, verdict_of
 from vulcan.store import RunRecord
+from vulcan.store.events import BaselineMeasured
 from vulcan.store.runs import open_store
 from vulcan.terminal_text import count
 
@@ -30,7 +30,7 @@ class SeedResult:
     row: SeedRow
     verdict: RunVerdict | None
     fingerprint: str = ""
-    baseline: tuple[str, float] | None = None
+    baseline: BaselineMeasured | None = None
     units: tuple[float, ...] = ()
 
 
@@ -85,27 +85,21 @@ def _result_of(run: Path) -> SeedResult:
     held_out = bool(compared.scorer.of("validation"))
     fingerprint = record.candidates[winner].fingerprint or record.candidates[winner].source
     units = compared.units(winner, "validation") if held_out else None
-    known = _best_baseline(compared, "validation" if held_out else "train")
+    known = record.best_baseline(compared.deciding)
     return SeedResult(row, verdict, fingerprint, known, tuple(units or ()))
-
-
-def _best_baseline(compared: Comparison, split: SplitName) -> tuple[str, float] | None:
-    best = compared.record.best_baseline(split)
-    return None if best is None else (best.policy, best.score)
 
 
 def _spread(winners: Sequence[SeedResult]) -> Iterator[str]:
     """Yield what varies among the winners."""
     known = next((result.baseline for result in winners if result.baseline is not None), None)
-    held_out = any(result.row["validation"] is not None for result in winners)
     for split in SPLITS[:2]:
         scores = [score for result in winners if (score := result.row[split]) is not None]
         if not scores:
             continue
         low, high = min(scores), max(scores)
         ending = ""
-        if known is not None and split == ("validation" if held_out else "train"):
-            ending = f"; the best baseline, {known[0]}, has {known[1]:.4f}"
+        if known is not None and split == known.split:
+            ending = f"; the best baseline, {known.policy}, has {known.score:.4f}"
         yield f"The winners' scores on {split} go from {low:.4f} to {high:.4f}, {high - low:.4f} apart{ending}."
     different = len({result.fingerprint for result in winners})
     if len(winners) > 1:

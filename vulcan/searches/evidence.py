@@ -16,6 +16,7 @@ from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluato
 from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.target import not_carried, plain_name
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,
@@ -256,8 +257,10 @@ def open_run(
     add(*opening)
     if not record.baselines:
         objective = find_objective(task, config.objective)
+        left = not_carried(config.offered(task), config.target)
+        measured = baseline_events(objective, evaluator, evidence.instances, report)
         add(
-            *baseline_events(objective, evaluator, evidence.instances, report),
+            *(replace(b, kind="not carried") if plain_name(b.policy) in left else b for b in measured),
             *reference_events(objective, evaluator, evidence.rungs, report),
         )
     training = [i for i in evidence.instances if i.split == "train" and not i.variation_of]

@@ -181,7 +181,7 @@ class SearchOptions:
         str | None,
         Option(
             "Search only for policies that can be exported to this format, such as bpf: others are rejected before "
-            "they are scored, and the model is given the reason."
+            "they are scored, and the model is given the reason. Known policies that cannot are not compared with."
         ),
     ] = None
     train_on: Annotated[

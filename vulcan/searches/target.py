@@ -27,6 +27,16 @@ def starts_of(task: Task, config: SearchConfig) -> dict[str, str]:
     return {**seeds_of(task, config.target), **config.starts}
 
 
+def not_carried(task: Task, target: str | None) -> set[str]:
+    """Return the names, made plain, of the task's own policies that the target's format cannot carry."""
+    return {*map(plain_name, task.seed_policies())} - {*map(plain_name, seeds_of(task, target))}
+
+
+def plain_name(name: str) -> str:
+    """Return a policy's name as the task's baselines and its files have it in common."""
+    return name.replace("-", "").replace("_", "").lower()
+
+
 def check_target(task: Task, config: SearchConfig) -> None:
     """Raises UserError for a target that is no format, or that carries none of the policies to begin with."""
     if config.target is None:

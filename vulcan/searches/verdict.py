@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
@@ -17,6 +17,7 @@ from vulcan.evaluator import SplitName
 from vulcan.searches.evidence import MIN_INSTANCES, SPLITS, workload_of, workloads
 from vulcan.searches.held_out import HeldOut, Name
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.target import plain_name
 from vulcan.store import RunRecord
 from vulcan.store.events import InstanceMetrics
 
@@ -55,9 +56,6 @@ class Comparison:
 
     def mean(self, policy: Name, split: SplitName) -> float | None:
         """Return the mean score on a split; None where the policy was not measured there, or failed."""
-        if isinstance(policy, str):
-            known = self.record.baselines.get((policy, split))
-            return None if known is None else known.score
         metrics = self.metrics(policy, split)
         return self.scorer.mean(split, metrics) if metrics else None
 
@@ -168,10 +166,6 @@ class Comparison:
                 yield name
         yield from self.starts
 
-    def oracles(self, split: SplitName) -> list[float]:
-        """Return the mean scores of the oracles on a split."""
-        return [m.score for (_, s), m in self.record.baselines.items() if s == split and m.kind == "oracle"]
-
     @property
     def target(self) -> str | None:
         """The format that the search was for."""
@@ -191,8 +185,6 @@ class Comparison:
 
     def steadiest(self, among: Iterable[Name]) -> Name | None:
         """Return the known policy that is best on train and validation together: both are the past of what comes."""
-        if self.deciding == "train":
-            return self.best(among)
         scores = {name: (self.mean(name, "train"), self.mean(name, self.deciding)) for name in among}
         sums = {name: seen + later for name, (seen, later) in scores.items() if seen is not None and later is not None}
         return max(sums, key=lambda name: sums[name], default=None)
@@ -200,6 +192,15 @@ class Comparison:
 
 def verdict_of(compared: Comparison) -> RunVerdict | None:
     """Return the verdict on a finished search; None before it has chosen a winner, or ended without one."""
+    verdict = _concluded(compared)
+    left = compared.record.best_baseline(compared.deciding, "not carried")
+    if verdict is None or left is None:
+        return verdict
+    what = f"{left.policy}, which {compared.target} cannot carry, has {left.score:.4f} on {compared.deciding}"
+    return replace(verdict, sentence=f"{verdict.sentence} Not compared: {what}.")
+
+
+def _concluded(compared: Comparison) -> RunVerdict | None:
     record, split, known = compared.record, compared.deciding, compared.best(compared.known())
     if record.chosen is None:
         if known is None or record.stopped is None or record.stopped.reason != "finished":
@@ -282,8 +283,8 @@ def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, g
     """Recommend the known policy that is best on all that came before, which need not be the best on validation."""
     split, name = compared.deciding, compared.name_of(best)
     which = f"the best baseline, {name}," if isinstance(best, str) else f"{name}, which it began with,"
-    score = compared.mean(best, split)
-    if score in compared.oracles(split):
+    score, oracle = compared.mean(best, split), compared.record.best_baseline(split, "oracle")
+    if oracle is not None and oracle.score == score:
         why += "; an oracle has no more: there is nothing to gain on this data"
     sentence = f"No better: {which} has {score:.4f} on {split}; {why}."
     known = compared.steadiest(compared.carried()) or best
@@ -307,8 +308,3 @@ def _recommended(
         return RunVerdict(conclusion, sentence, "start", f"start: {name}", known, winner, to_add, gains)
     own = next((start for start, other in compared.starts.items() if plain_name(other) == plain_name(known)), None)
     return RunVerdict(conclusion, sentence, "baseline", name, own, winner, to_add, gains)
-
-
-def plain_name(name: str) -> str:
-    """Return a policy's name as the task's baselines and its files have it in common."""
-    return name.replace("-", "").replace("_", "").lower()

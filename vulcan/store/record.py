@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.evaluator import Instance, Rung, SplitName
+from vulcan.evaluator import BaselineKind, Instance, Rung, SplitName
 from vulcan.store.events import (
     AdviceReceived,
     BaselineMeasured,
@@ -149,9 +149,9 @@ class RunRecord:
         confirmed = self.confirmed.get((candidate, split))
         return confirmed.score if confirmed else None
 
-    def best_baseline(self, split: SplitName) -> BaselineMeasured | None:
-        """Return the baseline with the highest score on a split; bounds are excluded."""
-        known = [b for (_, s), b in self.baselines.items() if s == split and b.kind == "baseline"]
+    def best_baseline(self, split: SplitName, kind: BaselineKind = "baseline") -> BaselineMeasured | None:
+        """Return the baseline of the kind with the highest score on a split."""
+        known = [b for (_, s), b in self.baselines.items() if s == split and b.kind == kind]
         return max(known, key=lambda b: b.score, default=None)
 
     def named_baseline(self, split: SplitName) -> BaselineMeasured | None:

@@ -110,7 +110,7 @@ def test_times_in_another_unit_are_doubted(
         ('{"timestamp": "x", "input_length": 1, "output_length": 1, "hash_ids": []}', "timestamp"),
         ('{"timestamp": 1, "input_length": -1, "output_length": 1, "hash_ids": []}', "input_length"),
         ('{"timestamp": 1, "input_length": 1, "output_length": 1, "hash_ids": ["a"]}', "hash_ids"),
-        ('{"timestamp": 1, "prompt": [1.5]}', "token ids"),
+        ('{"timestamp": 1, "prompt": [1.5]}', "whole numbers `prompt`"),
     ],
 )
 def test_a_malformed_line_is_named(line: str, reason: str, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def _mooncake() -> _Add:
             _time(record) / 1e3,
             _count(record, "input_length"),
             _count(record, "output_length"),
-            _ids(record),
+            [*_ids(record, "hash_ids")],
             turn=None,
         )
 
@@ -149,7 +149,7 @@ def _bailian() -> _Add:
             _time(record),
             _count(record, "input_length"),
             _count(record, "output_length"),
-            _ids(record),
+            [*_ids(record, "hash_ids")],
             session=session,
             turn=max(1, _whole(record, "turn", 1)),
             kind=str(record.get("type", "")),
@@ -164,8 +164,8 @@ def _tokens() -> _Add:
 
     def add(builder: PromptTraceBuilder, record: Record) -> None:
         has_prompt = "prompt" in record
-        prompt = _token_list(record, "prompt") if has_prompt else []
-        output = _token_list(record, "output") if has_prompt and "output" in record else None
+        prompt = _ids(record, "prompt") if has_prompt else []
+        output = _ids(record, "output") if has_prompt and "output" in record else None
         length = len(output) if output is not None else _count(record, "output_length", 0)
         given, size = record.get("session"), builder.block_tokens
         session = 0
@@ -234,15 +234,8 @@ def _count(record: Record, name: str, default: int | None = None) -> int:
     return value
 
 
-def _ids(record: Record) -> list[Key]:
-    ids = record.get("hash_ids")
-    if not isinstance(ids, list) or not all(type(key) is int for key in ids):
-        raise Malformed("no list of whole numbers `hash_ids`")
-    return list(ids)
-
-
-def _token_list(record: Record, name: str) -> list[int]:
+def _ids(record: Record, name: str) -> list[int]:
     ids = record.get(name)
-    if not isinstance(ids, list) or not all(type(token) is int for token in ids):
-        raise Malformed(f"no list of token ids `{name}`")
+    if not isinstance(ids, list) or not all(type(each) is int for each in ids):
+        raise Malformed(f"no list of whole numbers `{name}`")
     return ids
