@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +26,18 @@ TABLED = "cache_engine"
 """The suite whose first table is on the page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """A module of this folder."""
-
-    name: str
-    what: str
-
-
-SUITES = (
-    Suite("cache_engine", "requests per second of the cache engine"),
-    Suite("turnaround", "from a reply to a score, by stage"),
-    Suite("throughput", "candidates per hour of a search"),
-    Suite("scale", "Ray on several nodes, and a model of many"),
-    Suite("memory", "bytes per object and per request"),
-    Suite("link_engine", "packets per second of the link simulator"),
-    Suite("prefix_engine", "blocks per second of the prefix cache engine, and SGLang's"),
-    Suite("spot", "runs per second of the spot simulator"),
-    Suite("tiering", "page accesses a second of the tiering simulator"),
-)
+SUITES = {
+    "cache_engine": "requests per second of the cache engine",
+    "turnaround": "from a reply to a score, by stage",
+    "throughput": "candidates per hour of a search",
+    "scale": "Ray on several nodes, and a model of many",
+    "memory": "bytes per object and per request",
+    "link_engine": "packets per second of the link simulator",
+    "prefix_engine": "blocks and server-minutes per second of the simulators of model servers, and SGLang's cache",
+    "spot": "runs per second of the spot simulator",
+    "tiering": "page accesses a second of the tiering simulator",
+}
+"""Modules of this folder, and what they measure."""
 
 HEADLINES = (
     (
@@ -69,6 +61,7 @@ HEADLINES = (
         "slowest, blocks per second of the prefix cache engine",
         "blocks per second, the slowest policy and workload",
     ),
+    ("Model server simulator", "minutes of model servers per second", "minutes of servers per second"),
     ("Spot simulator", "runs per second of a policy", "runs per second"),
     ("Tiering simulator", "slowest policy, million page accesses a second", "million page accesses per second"),
 )
@@ -90,15 +83,15 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="show the suites, and run none")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(f"{suite.name:14} {suite.what}" for suite in SUITES))
+        print("\n".join(f"{name:14} {what}" for name, what in SUITES.items()))
         return 0
     chosen = _chosen(parser, [name for names in options.only or () for name in names])
     document: dict[str, Any] = {"quick": options.quick, "machine": machine(), "suites": {}}
     print(machine_line(document["machine"]), flush=True)
     for suite in chosen:
-        print(f"\n== {suite.name}: {suite.what}", flush=True)
+        print(f"\n== {suite}: {SUITES[suite]}", flush=True)
         found = run(suite, options.quick)
-        document["suites"][suite.name] = found
+        document["suites"][suite] = found
         print("\n".join(_lines(found)), flush=True)
     if options.json:
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -107,17 +100,16 @@ def main() -> int:
     return _verdict(document["suites"], options.check)
 
 
-def _chosen(parser: argparse.ArgumentParser, names: Sequence[str]) -> list[Suite]:
-    known = {suite.name: suite for suite in SUITES}
+def _chosen(parser: argparse.ArgumentParser, names: Sequence[str]) -> list[str]:
     for name in names:
-        if name not in known:
-            parser.error(f"no suite {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})")
-    return [known[name] for name in names] or list(SUITES)
+        if name not in SUITES:
+            parser.error(f"no suite {name!r}{did_you_mean(name, SUITES)} (known: {', '.join(SUITES)})")
+    return list(names or SUITES)
 
 
-def run(suite: Suite, quick: bool) -> dict[str, Any]:
+def run(suite: str, quick: bool) -> dict[str, Any]:
     """Run the suite and return its result; `left_out` or `error` if it has none."""
-    command = [sys.executable, "-m", f"benchmarks.{suite.name}", "--json", *(("--quick",) if quick else ())]
+    command = [sys.executable, "-m", f"benchmarks.{suite}", "--json", *(("--quick",) if quick else ())]
     limit = QUICK_LIMIT if quick else LIMIT
     began = time.monotonic()
     try:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -60,7 +59,6 @@ CHOSEN = (
 """Traces of caches, by their names in `benchmarks.instance_traces`."""
 
 MIN_HEADROOM = 0.01
-NOTHING_TO_WIN = "nothing to win"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +102,7 @@ def search(case: Case, task: str, candidates: int, place: Path) -> Path:
             stopped = RunRecord.of(store.events()).stopped
         if stopped is not None and stopped.reason == "finished":
             return run.parent
-    before = _processor_seconds()
-    found = vulcan.search(
+    return vulcan.search(
         task,
         **case.settings,
         budget_candidates=candidates,
@@ -114,14 +111,7 @@ def search(case: Case, task: str, candidates: int, place: Path) -> Path:
         workers=1,
         progress="none",
         runs_dir=place,
-    )
-    (place / "seconds").write_text(f"{_processor_seconds() - before:.1f}")
-    return found.path
-
-
-def _processor_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    ).path
 
 
 def result_of(case: Case, run: Path) -> dict[str, Any]:
@@ -145,13 +135,8 @@ def result_of(case: Case, run: Path) -> dict[str, Any]:
         "recommended": chosen["policy"], "gain": scores.of(recommended, "test") - base,
         "winner": scores.of(record.chosen.candidate, "test") - base,
         "foresight": max(scores.of(policy, "test") for policy in everything) - base,
-        "headroom": scores.headroom(), "seconds": _seconds(run),
+        "headroom": scores.headroom(),
     }  # fmt: skip
-
-
-def _seconds(run: Path) -> float | None:
-    file = run.parent / "seconds"
-    return float(file.read_text()) if file.is_file() else None
 
 
 class _Scores:
@@ -235,7 +220,7 @@ def main() -> None:
             continue
         found = result_of(case, run)
         if found["headroom"] < MIN_HEADROOM:
-            sys.stderr.write(f"left out: {case.label}: {NOTHING_TO_WIN}\n")
+            sys.stderr.write(f"left out: {case.label}: nothing to win\n")
             continue
         results.append(found)
         sys.stderr.write(f"{case.label}, seed {case.seed}: {found['verdict']}, {found['gain']:+.4f}\n")
