@@ -16,11 +16,11 @@ from standings import Clock, a_search, judged
 
 from vulcan.documents.run import OpenedData
 from vulcan.errors import UserError
-from vulcan.progress.base import Display
 from vulcan.progress.display import open_display
 from vulcan.progress.plain import KINDS, MAX_INTERVAL, MIN_INTERVAL, JsonLinesDisplay, PlainDisplay
 from vulcan.progress.rich import RichDisplay, can_be_drawn_on, fitted
 from vulcan.searches.options import PROGRESS
+from vulcan.searches.session import RunDisplay
 from vulcan.store.events import EVENTS
 
 OPENED: OpenedData = {"run": "runs/x", "task": "mood", "instances": 3, "model": ["toy"], "replay_of": None}
@@ -138,5 +138,5 @@ def test_lines_are_drawn_over_only_where_a_terminal_can(
 @pytest.mark.parametrize("form", PROGRESS)
 def test_every_form_gives_a_display(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     with open_display(form) as display:
-        assert (type(display) is Display) == (form == "none")
+        assert (type(display) is RunDisplay) == (form == "none")
     assert ("no terminal" in capsys.readouterr().err) == (form == "rich"), "nothing is left out silently"

@@ -17,7 +17,6 @@ from typing import Any
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.models import ModelRefused
-from vulcan.progress.base import Display
 from vulcan.progress.display import open_display
 from vulcan.registry import find_task, recorded_task
 from vulcan.results.run import run_document
@@ -28,7 +27,15 @@ from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.resumption import change_settings, warn_of_version
-from vulcan.searches.session import ExecutionConfig, check_config, load_run_spec, open_study, record_stop, run_search
+from vulcan.searches.session import (
+    ExecutionConfig,
+    RunDisplay,
+    check_config,
+    load_run_spec,
+    open_study,
+    record_stop,
+    run_search,
+)
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
@@ -170,7 +177,7 @@ class RunSession:
         """True if its prompts are answered from outside, through `ask` and `tell`."""
         return self.config.model == (ASK,) and self.replay is None
 
-    def search(self, display: Display) -> tuple[RunRecord, Costs]:
+    def search(self, display: RunDisplay) -> tuple[RunRecord, Costs]:
         """Search to the end, and return the run's record and costs. The store is closed in any case.
 
         For a run whose prompts are answered from outside, only measure the baselines and the task's own policies.
@@ -207,7 +214,7 @@ class RunSession:
             display.finished(run_document(self.path, record, costs))
         return record, costs
 
-    def _open_for_asking(self, display: Display) -> None:
+    def _open_for_asking(self, display: RunDisplay) -> None:
         with (
             record_stop(self.store),
             open_study(self.task, self.config, self.store, self.evidence, self.machines, display) as study,

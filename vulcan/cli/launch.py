@@ -20,7 +20,6 @@ from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.models import Message
 from vulcan.models.prices import expected_tokens, format_price
-from vulcan.progress.base import Display
 from vulcan.progress.display import check_form, open_display
 from vulcan.results.recommended import how_to_take
 from vulcan.results.run import run_verdict
@@ -29,7 +28,7 @@ from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
 from vulcan.searches.model_pool import REPLY_TOKENS, forecast_limits, forecast_models
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
-from vulcan.searches.session import ExecutionConfig, open_study
+from vulcan.searches.session import ExecutionConfig, RunDisplay, open_study
 from vulcan.store import MemoryStore
 from vulcan.store.runs import find_run, is_begun
 from vulcan.task import Task
@@ -142,7 +141,7 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
 
 
 def first_prompt(
-    task: Task, config: SearchConfig, evidence: EvaluationSet, display: Display
+    task: Task, config: SearchConfig, evidence: EvaluationSet, display: RunDisplay
 ) -> tuple[int, tuple[Message, ...]]:
     """Return the number of planned proposals, and the search's first prompt."""
     with open_study(task, config, MemoryStore(), evidence, ExecutionConfig("local", 1), display) as study:

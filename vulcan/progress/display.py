@@ -6,8 +6,8 @@ import logging
 import sys
 from collections.abc import Callable
 
-from vulcan.progress.base import Display
 from vulcan.searches.options import PROGRESS, check_choice
+from vulcan.searches.session import RunDisplay
 from vulcan.terminal_text import printable
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ def check_form(form: str) -> str:
     return form
 
 
-def open_display(form: str) -> Display:
+def open_display(form: str) -> RunDisplay:
     """Open the display of a form: `auto`, `rich`, `plain`, `json` or `none`.
 
     All but `json` write to standard error; what cannot be written is left out, except for the summary of `json`. `auto`
@@ -31,7 +31,7 @@ def open_display(form: str) -> Display:
     aside = _Writer(_aside)
     match check_form(form):
         case "none":
-            return Display()
+            return RunDisplay()
         case "json":
             return JsonLinesDisplay(_Writer(_out), _out)
         case "plain":

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vulcan.documents.run import OpenedData, Progress, ProgressLine
-from vulcan.progress.base import Display, opening_text
-from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
+from vulcan.documents.run import OpenedData, Progress, ProgressLine, RunDocument
+from vulcan.progress.state import ProgressTracker, failure_parts, opening_text, progress_parts, score_parts
+from vulcan.searches.session import RunDisplay
 from vulcan.store.events import CandidateRefined, Event, FinalistScored, WinnerChosen
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MAX_INTERVAL = 15.0
 """Seconds after which a line is written even without an improvement."""
 
 
-class PlainDisplay(Display):
+class PlainDisplay(RunDisplay):
     """A display that passes text lines to `write`."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -104,7 +104,7 @@ KINDS = ("Opened", "Preparing", "Begun", "Waiting", "Ended", "Failed")
 """Kinds of lines in addition to the run's events, which are in `vulcan.store.events.EVENTS`."""
 
 
-class JsonLinesDisplay(Display):
+class JsonLinesDisplay(RunDisplay):
     """A display of JSON lines, for programs that follow a search.
 
     Every line has the keys `kind`, `seconds`, `data` and `progress`.
@@ -133,7 +133,7 @@ class JsonLinesDisplay(Display):
         self._tracker.add(event)
         self._line(type(event).__name__, asdict(event))
 
-    def finished(self, summary: Mapping[str, Any]) -> None:
+    def finished(self, summary: RunDocument) -> None:
         self._write_last(self._line_of("Ended", summary))
 
     def _line(self, kind: str, data: Any) -> None:

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from vulcan.documents.run import OpenedData
-from vulcan.progress.base import Display, opening_text
 from vulcan.progress.plain import event_line
-from vulcan.progress.state import ProgressTracker, failure_parts, progress_parts, score_parts
+from vulcan.progress.state import ProgressTracker, failure_parts, opening_text, progress_parts, score_parts
+from vulcan.searches.session import RunDisplay
 from vulcan.store.events import Event
 from vulcan.terminal_text import printable
 
@@ -29,7 +29,7 @@ _MIN_BAR, _MAX_BAR = 8, 30
 _REDRAWS_PER_SECOND = 4
 
 
-class RichDisplay(Display):
+class RichDisplay(RunDisplay):
     """A display that draws on a rich console, and clears it on exit."""
 
     def __init__(self, console: Console) -> None:

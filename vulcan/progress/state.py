@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vulcan.documents.run import Progress
+from vulcan.documents.run import OpenedData, Progress
 from vulcan.store.events import CandidateJudged, CandidateRefined, Event
+from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
     from vulcan.searches.config import SearchConfig
@@ -165,6 +166,14 @@ def _seconds_left(study: Study, before: _Moment, now: _Moment, session: float) -
         yield max(0.0, 60 * config.budget_minutes - session)
 
 
+def opening_text(opened: OpenedData) -> str:
+    """Say which run is opened; one whose prompts are answered by hand (`--model ask`) has no models."""
+    answered = f", model {', '.join(opened['model'])}" if opened["model"] else ""
+    if opened["replay_of"] is not None:
+        answered = f", the replies of {opened['replay_of']}"
+    return f"run {opened['run']}: task {opened['task']}, {count(opened['instances'], 'instance')}{answered}"
+
+
 MAX_RULES = 3
 """Number of violated rules to list, the most frequent, next to the number of rejections."""
 
@@ -198,11 +207,11 @@ def score_parts(progress: Progress) -> list[str]:
 def failure_parts(progress: Progress) -> list[str]:
     """Return the failures by verdict, most frequent first, with the rules most often violated."""
     parts = []
-    for verdict, count in progress["verdicts"].items():
+    for verdict, times in progress["verdicts"].items():
         if verdict in NO_FAILURES:
             continue
         rules = ", ".join(f"{rule} {n}" for rule, n in list(progress["rules"].items())[:MAX_RULES])
-        parts.append(f"{count} {verdict} ({rules})" if verdict == "rejected" and rules else f"{count} {verdict}")
+        parts.append(f"{times} {verdict} ({rules})" if verdict == "rejected" and rules else f"{times} {verdict}")
     return parts
 
 

@@ -10,8 +10,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
+from vulcan.documents.run import OpenedData, RunDocument
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
 from vulcan.registry import recorded_task
@@ -63,7 +64,16 @@ def _processors() -> int:
 
 
 class RunDisplay:
-    """A listener that displays a search to its user; this one shows nothing."""
+    """A listener that displays a search to its user, and is open while it runs; this one shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        """Handle the end of the display, and what ended it."""
+
+    def opened(self, opened: OpenedData) -> None:
+        """Report the opening of a run, before any of its events."""
 
     def preparing(self, what: str) -> None:
         """Report a preparation that takes a while."""
@@ -76,6 +86,9 @@ class RunDisplay:
 
     def __call__(self, event: Event) -> None:
         """Report an event."""
+
+    def finished(self, summary: RunDocument) -> None:
+        """Report the end of a run, with its summary: the document of `vulcan show RUN --json`."""
 
 
 def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> EvaluationSet:
