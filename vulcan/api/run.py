@@ -156,12 +156,9 @@ class Run:
     @property
     def best(self) -> Candidate:
         """The winner, or the best candidate so far if there is none. Raises UserError where nothing was scored."""
-        if (winner := self._report.winner) is not None:
-            return self.candidate(winner.candidate)
-        ranked = self._report.record.ranked()
-        if not ranked:
+        if (best := figures.best_of(self._report.record)) is None:
             raise UserError(f"{self.path} has no scored candidate yet: continue with `vulcan resume {self.path}`")
-        return self.candidate(ranked[0].candidate)
+        return self.candidate(best.candidate)
 
     @property
     def verdict(self) -> str | None:
@@ -176,10 +173,7 @@ class Run:
 
     def candidate(self, number: int) -> Candidate:
         """Return the candidate of a number, counted from 1. Raises UserError where there is none."""
-        if number not in self._report.record.candidates:
-            there = len(self._report.record.candidates)
-            raise UserError(f"{self.path} has no candidate {number}: they go from 1 to {there}")
-        return Candidate(number, self.path, self._report.data)
+        return Candidate(self._report.record.candidate(number, self.path).candidate, self.path, self._report.data)
 
     # Tables
 

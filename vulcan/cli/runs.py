@@ -175,9 +175,7 @@ def show(
             if record.chosen is None or as_json:
                 return
             candidate, summarised = record.chosen.candidate, True
-        if candidate not in record.candidates:
-            raise UserError(f"{path} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
-        judged = record.candidates[candidate]
+        judged = record.candidate(candidate, path)
         call = store.call(judged.proposal, judged.turn)
     if as_json:
         from vulcan.results.candidate import candidate_document

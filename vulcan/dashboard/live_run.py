@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -16,6 +15,8 @@ from typing import Any
 from vulcan.dashboard.status import RunStatus, lock_owner, run_status
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
+from vulcan.results.figures import best_of
+from vulcan.results.report.data import failures
 from vulcan.results.report.html_page import aligned
 from vulcan.results.run import comparison_of, headline, proposals, scorer_of
 from vulcan.results.standings import distinct_standings, standings
@@ -132,9 +133,6 @@ class LiveRun:
         self.started_at = self.last = ""
         self.row = 0
         self.costs = Costs()
-        self._best: CandidateJudged | None = None
-        self._verdicts: Counter[str] = Counter()
-        self._rules: Counter[str] = Counter()
         self._judged_at: list[str] = []
         self._models: dict[Turn, str] = {}
         self._stamp: Stamp = ()
@@ -173,11 +171,6 @@ class LiveRun:
         line = {**candidate_row(self.record, judged), "operations": judged.operations, "rules": list(judged.rules)}
         self.lines.append(line)
         self._judged_at.append(time)
-        self._verdicts[judged.verdict] += 1
-        self._rules.update(judged.rules)
-        if judged.verdict == "scored" and judged.score is not None:
-            best = self._best.score if self._best else None
-            self._best = judged if best is None or judged.score > best else self._best
         model = self._models.get((judged.proposal, judged.turn))  # its reply is stored before it
         line["model"] = model if judged.origin == "model" else None
         words = (judged.candidate, judged.verdict, line["operator"], judged.origin, line["model"] or "")
@@ -193,12 +186,6 @@ class LiveRun:
             first = bisect_right(self.log, row, key=lambda line: line.row)
             return self.log[first : first + _MAX_AT_ONCE]
 
-    def best(self) -> CandidateJudged | None:
-        """Return the winner, or the best-scoring candidate until there is one."""
-        if self.record.chosen is not None:
-            return self.record.candidates[self.record.chosen.candidate]
-        return self._best
-
     def summary(self) -> dict[str, Any]:
         """Return the run as its page shows it."""
         status = self.status()
@@ -210,8 +197,8 @@ class LiveRun:
 
     def _made_summary(self, status: RunStatus) -> dict[str, Any]:
         record, config = self.record, self.record.config
-        best, baseline = self.best(), record.best_baseline("train")
-        verdicts, compared = self._verdicts, self._compared()
+        best, baseline = best_of(record), record.best_baseline("train")
+        verdicts, compared = record.verdicts(), self._compared()
         verdict = None if compared is None else verdict_of(compared)
         splits = [split for split in SPLITS if any(i.split == split for i in record.instances)]
         lines, equal = distinct_standings(standings(record, compared, best.candidate if best else None), splits)
@@ -241,7 +228,7 @@ class LiveRun:
             "splits": splits,
             "candidates": len(record.candidates),
             "verdicts": {verdict: verdicts[verdict] for verdict in VERDICTS if verdict in verdicts},
-            "rules": dict(self._rules.most_common()),
+            "rules": failures(record)["rules"],
             "candidates_per_minute": self._pace() if status.state == "running" else None,
             "cost": {
                 "calls": self.costs.calls,
@@ -286,9 +273,7 @@ class LiveRun:
     def judged(self, candidate: int) -> CandidateJudged:
         """Return a candidate. Raises UserError if there is none of this number."""
         with self.lock:
-            if candidate not in self.record.candidates:
-                raise UserError(f"{self.name} has no candidate {candidate}: they go from 1 to {len(self.lines)}")
-            return self.record.candidates[candidate]
+            return self.record.candidate(candidate, self.name)
 
     def reply_to(self, judged: CandidateJudged) -> CallRecord | None:
         """Return the reply that a candidate was parsed from; None for one that no model wrote."""

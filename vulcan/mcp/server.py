@@ -197,9 +197,7 @@ class Tools:
             if candidate is None:
                 ranked = [candidate_row(record, judged) for judged in record.ranked()[:most]]
                 return {**run_document(path, record, Costs.of(store.calls())), "ranking": ranked}
-            if candidate not in record.candidates:
-                raise UserError(f"{path} has no candidate {candidate}: they go from 1 to {len(record.candidates)}")
-            judged = record.candidates[candidate]
+            judged = record.candidate(candidate, path)
             return dict(candidate_document(record, judged, store.call(judged.proposal, judged.turn)))
 
     def finish(self, run: Run) -> dict[str, Any]:

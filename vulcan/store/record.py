@@ -137,6 +137,12 @@ class RunRecord:
         scored = [parent for parent in parents if parent.score is not None]
         return max(scored, key=lambda parent: parent.score or 0.0, default=None)
 
+    def candidate(self, number: int, run: object) -> CandidateJudged:
+        """Return a candidate by its number. Raises UserError, with the run's name, where there is none."""
+        if number not in self.candidates:
+            raise UserError(f"{run} has no candidate {number}: they go from 1 to {len(self.candidates)}")
+        return self.candidates[number]
+
     def ranked(self) -> list[CandidateJudged]:
         """Return the scored candidates, the best first; ties go to the earlier."""
         scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]
