@@ -34,6 +34,8 @@ A pack may have a file `export/python.py`: an ordinary Python module that has, a
     NAME = ...                           settings of the task, in capitals: written with their values in the policy's
                                          search, or left as they are
 
+`vulcan.export.stand_ins` has `_Entity` and `_Statistics` to import as stand-ins.
+
 So the file works, can be linted and can be tested as it is. Everything below the line goes into the exported module
 unchanged. Shared code is imported: every imported module that is not of the standard library is inlined whole before
 the rest, and may import further ones under the same rule. Of the standard library it may use `heapq` and `math`. All
@@ -63,6 +65,7 @@ from vulcan.task import Json, Task
 CUT = "# --- exported modules have the policy above this line ---"
 LIBRARY = ("heapq", "math")
 """Modules of the standard library that exported modules may import."""
+STAND_INS = "vulcan.export.stand_ins"
 _MARK = re.compile(r"  # (with|without) (\w+)$")
 STATE, STATISTICS, FIELDS = "state", "statistics", "fields"
 
@@ -171,7 +174,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 def _add_shared(module: str, shared: dict[str, str], task: Task, importer: Path) -> None:
     """Add the text of a module without its imports, after the modules it imports. Raises UserError."""
-    if module in shared:
+    if module == STAND_INS or module in shared:
         return
     path = python_file(module)
     if path is None:

@@ -7,6 +7,7 @@ With these stand-ins (first in, first out; all are let in) the file works as it 
 
 import math
 
+from vulcan.export.stand_ins import _Entity, _Statistics
 from vulcan_cache.exported.ghost_list import _GhostList
 from vulcan_cache.exported.ranked_cache import _RankedCache
 from vulcan_cache.exported.ranked_objects import _Heap, _Sample
@@ -26,24 +27,6 @@ def admit(now: float, obj: "_Object", cache: "_State", victim: "_Victim", ghost:
 
 def recheck(now: float, obj: "_Object", cache: "_State", ghost: "_GhostList") -> float:
     return 0.0
-
-
-class _Entity:
-    __slots__ = ()
-
-    def fields(self) -> tuple[float, ...]:
-        """The fields, to be kept as long as the entity is remembered."""
-        return ()
-
-    def resume(self, fields: tuple[float, ...]) -> None:
-        """The entity is back: it has the fields that it left with."""
-
-
-class _Statistics:
-    def enter(self, *_: object) -> None:
-        """Nothing is kept of an event."""
-
-    update = leave = seed = on_hit = on_ghost_hit = on_miss = on_refuse = on_evict = on_insert = enter
 
 
 # --- exported modules have the policy above this line ---

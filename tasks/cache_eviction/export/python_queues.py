@@ -6,6 +6,7 @@ place of the stand-ins above it. With these stand-ins (first in, first out) the 
 
 import math
 
+from vulcan.export.stand_ins import _Entity, _Statistics
 from vulcan_cache.exported.listed_ghosts import _FIRST_LIST, _LISTS, _NO_LIST, _Ghost, _GhostLists, _Ring
 from vulcan_cache.exported.mapping import _CacheMapping
 
@@ -30,25 +31,6 @@ def keep(now: float, obj: "_Object", cache: "_State", queues: "_Queues") -> floa
 
 def share(queue: float, cache: "_State", queues: "_Queues") -> float:
     return cache.capacity
-
-
-class _Entity:
-    __slots__ = ()
-
-    def fields(self) -> tuple[float, ...]:
-        """The fields, to be kept as long as the entity is remembered."""
-        return ()
-
-    def resume(self, fields: tuple[float, ...]) -> None:
-        """The entity is back: it has the fields that it left with."""
-
-
-class _Statistics:
-    def enter(self, *_: object) -> None:
-        """Nothing is kept of an event."""
-
-    update = leave = seed = on_hit = on_ghost_hit = on_miss = enter
-    on_refuse = on_evict = on_insert = on_move = on_room = on_forget = enter
 
 
 # --- exported modules have the policy above this line ---
