@@ -26,13 +26,12 @@ _SIZES, _LOADS = (0.5, 1.0, 2.0, 5.0), (0.5, 0.75, 1.0, 1.5)
 
 
 def account(name: str, workload: ServiceWorkload, result: LoadResult) -> Account:
-    """Return the account of the measured requests, ms; where these share cores, their ends are not known as they come.
+    """Return the account of the measured requests of a judged run, ms.
 
-    `work` is the time on the fastest of empty servers. `busy` is what is lost as the server that would be done first
-    is not empty, or not the fastest; `choice` what is lost by another choice than that one.
+    Where requests share cores, their ends are not known as they come. `work` is the time on the fastest of empty
+    servers. `busy` is what is lost as the server that would be done first is not empty, or not the fastest; `choice`
+    what is lost by another choice than that one.
     """
-    from vulcan_load.kernels import attribution as k
-
     cluster, measured = workload.cluster, workload.cluster.measured
     work = workload.work[measured]
     groups = [
@@ -41,15 +40,10 @@ def account(name: str, workload: ServiceWorkload, result: LoadResult) -> Account
     ]
     if cluster.discipline == "sharing":
         return Account(name, "request", "ms", {"latency": result.measured}, groups)
-    numbers, causes = np.zeros((k.NUMBERS, cluster.requests)), np.zeros(cluster.requests, np.int64)
-    k.attribute(
-        workload.arrivals, workload.work, workload.balancer, workload.probed, workload.changes, workload.speeds,
-        cluster.cores, cluster.balancers, cluster.delay_ms, result.chosen, numbers, causes,
-    )  # fmt: skip
-    alone, best, speed, in_flight = numbers[:, measured]
+    alone, best, speed, in_flight = result.numbers[measured].T
     cores = cluster.servers * cluster.cores
     groups += [
-        Grouping("where it went", causes[measured], _CAUSES),
+        Grouping("where it went", result.causes[measured], _CAUSES),
         Grouping("server chosen", (speed < _SLOW).astype(np.int64), ["fast", "slow at that time"]),
         _binned("requests in flight, of all cores", in_flight / cores, list(_LOADS), ""),
     ]

@@ -40,7 +40,8 @@ class LoadResult:
     """`latencies` (requests,) from arrival to answer, ms; `chosen` (requests,) servers.
 
     `busy` (servers,) is the share of the time until the last arrival that a server's cores work. `decisions` is a hash
-    of the choices.
+    of the choices. If these were judged, `numbers` and `causes` say what `vulcan_load.kernels.attribution` says of each
+    request.
     """
 
     latencies: NDArray[np.float64]
@@ -48,6 +49,8 @@ class LoadResult:
     busy: NDArray[np.float64]
     decisions: int
     measured_part: slice
+    numbers: NDArray[np.float64]
+    causes: NDArray[np.int64]
 
     @property
     def measured(self) -> NDArray[np.float64]:
@@ -71,12 +74,14 @@ class LoadResult:
         }
 
 
-def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
+def simulate(who: Policy | str, workload: ServiceWorkload, *, judges: bool = False) -> LoadResult:
     """Send every request of the workload where a policy of the task `load_balancing`, or a known one, says.
 
     `vulcan_load.kernels.engine` has the rules. Known are `BASELINES`, and of those who know everything `least_work` and
-    `shortest_queue`. The same workload and policy give the same result, bit for bit. Raises KeyError for another name.
+    `shortest_queue`. The same workload and policy give the same result, bit for bit. With `judges` every choice is
+    judged too, which takes longer. Raises KeyError for another name.
     """
+    from vulcan_load.kernels.attribution import NUMBERS
     from vulcan_load.kernels.engine import run
 
     cluster = workload.cluster
@@ -96,6 +101,8 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
         statistics = native.new_statistics(pairs) if slots else statistics
     latencies, chosen = np.zeros(cluster.requests), np.zeros(cluster.requests, np.int64)
     busy = np.zeros(cluster.servers)
+    judged = cluster.requests if judges else 0
+    numbers, causes = np.zeros((judged, NUMBERS)), np.zeros(judged, np.int64)
     decisions = run(
         number,
         addresses,
@@ -116,6 +123,8 @@ def simulate(who: Policy | str, workload: ServiceWorkload) -> LoadResult:
         latencies,
         chosen,
         busy,
+        numbers,
+        causes,
     )
     share = busy / (cluster.cores * float(workload.arrivals[-1]))
-    return LoadResult(latencies, chosen, share, int(decisions), cluster.measured)
+    return LoadResult(latencies, chosen, share, int(decisions), cluster.measured, numbers, causes)

@@ -67,7 +67,6 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
     spec = Cluster
     known = kinds_of(BASELINES, ORACLES)
     kernels = ("vulcan_load.kernels.engine",)
-    explaining_kernels = ("vulcan_load.kernels.attribution",)
     caches_baselines = True
     least_window = 500
     unmeasured = ("trace",)
@@ -166,7 +165,7 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
     def account_of(self, who: Policy | str, name: str, spec: Cluster, workload: ServiceWorkload) -> Account:
         """Return the account of latencies by cause, by server class and by time."""
         measured = replace(workload, cluster=spec)
-        return account(name, measured, simulate(who, measured))
+        return account(name, measured, simulate(who, measured, judges=spec.discipline == "queue"))
 
     @override
     def quality(self, metrics: Metrics) -> float:

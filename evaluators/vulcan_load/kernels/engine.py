@@ -15,6 +15,7 @@ from vulcan.anvil.native.policy_calls import call_event, call_score
 from vulcan.kernel_support import F1, F2, I1, I2, allocating_kernel, helper, types
 from vulcan_load import layout as m
 from vulcan_load.kernels import balancing, sharer
+from vulcan_load.kernels.attribution import judge
 from vulcan_load.kernels.sharer import done_at
 
 QUEUES, PER_QUEUE = 64, 8
@@ -42,6 +43,8 @@ _SIGNATURE = types.uint64(
     F1,  # latencies of requests, ms
     I1,  # servers that they were sent to
     F1,  # busy ms until the last arrival, of all cores of a server
+    F2,  # numbers of the choices (`attribution`), by request; of no request unless choices are judged
+    I1,  # causes of the choices, likewise
 )
 
 
@@ -61,6 +64,13 @@ def first_free(free, s):
         if free[s, core] < free[s, best]:
             best = core
     return best
+
+
+@helper
+def done_on_each(ends, free, changes, speeds, now, work):
+    """Fill in when each server would have done a request that comes now."""
+    for s in range(free.shape[0]):
+        ends[s] = done_at(changes, speeds, s, max(now, free[s, first_free(free, s)]), work)
 
 
 @helper
@@ -143,7 +153,7 @@ def show_server(records, at, age, sent, mine):
 @allocating_kernel(_SIGNATURE)
 def run(
     who, policy, arrivals, work, balancers, probed, changes, speeds, cores, sharing, delay, seed, shown, records,
-    statistics, slots, latencies, chosen, busy,
+    statistics, slots, latencies, chosen, busy, numbers, causes,
 ):  # fmt: skip
     """Send every request. Returns a hash of the decisions."""
     score, enter, update, on_dispatch, on_report, on_complete, completion = policy
@@ -172,6 +182,7 @@ def run(
     taken = np.zeros((count, servers))
     counted = np.zeros((count, servers), np.int64)  # requests sent there in all, and when the known report was taken
     sent = np.zeros((count, servers), np.int64)
+    reported, believed = np.zeros((count, servers)), np.zeros((count, servers))
     leaving, number = np.zeros(requests), np.zeros(requests, np.int64)
     leaves = 0
     # reports under way, in the order in which they were taken
@@ -242,6 +253,8 @@ def run(
             at = to * servers + s
             if who == m.PREQUAL:
                 balancing.pool_report(known, to, s, now, row[1], row[2])
+            reported[to, s] = 1.0
+            believed[to, s] = row[1] - row[3]
             taken[to, s] = row[0]
             sent[to, s] = int(row[3])
             records[at * m.RECORD + m.REPORTED] = row[1]
@@ -288,12 +301,11 @@ def run(
         elif who == m.SHORTEST_QUEUE:
             s = least(in_flight, start, servers)
         elif who == m.MIN_WORK:
-            for one in range(servers):
-                if sharing:  # were as many to stay as are there then
+            if sharing:  # were as many to stay as are there then
+                for one in range(servers):
                     value[one] = done_at(changes, speeds, one, now, work[i] / min(1.0, cores / (in_flight[one] + 1.0)))
-                else:
-                    begin = max(now, free[one, first_free(free, one)])
-                    value[one] = done_at(changes, speeds, one, begin, work[i])
+            else:
+                done_on_each(value, free, changes, speeds, now, work[i])
             s = least(value, start, servers)
         else:
             s, other = start, probed[i, 1]
@@ -306,6 +318,10 @@ def run(
                 s = balancing.prequal(known, b, now, servers, probes, start, drawn)
             else:
                 s = balancing.choose(who, known, b, now, delay, mine[b], start, other)
+        if len(causes):
+            done_on_each(value, free, changes, speeds, now, work[i])
+            known_there = believed[b] + counted[b]
+            causes[i] = judge(value, changes, speeds, now, work[i], in_flight, known_there, reported[b], s, numbers[i])
         chosen[i] = s
         at_arrival[i] = in_flight[s]
         if sharing:

@@ -78,7 +78,7 @@ def test_latency_is_divided_as_a_slow_count_does(machines: str, who: str, delay:
         servers=5, cores=2, balancers=2, load=0.85, machines=machines, delay_ms=delay, requests=300, seed=4
     )
     workload = ServiceWorkload.of(cluster)
-    result = simulate(who, workload)
+    result = simulate(who, workload, judges=True)
     found = account(who, workload, result)
     plain = plain_requests(workload, result)[30:]  # a tenth is not measured
     for name, part in found.parts.items():
@@ -92,7 +92,7 @@ def test_latency_is_divided_as_a_slow_count_does(machines: str, who: str, delay:
 
 def test_the_oracle_loses_nothing_by_its_choices() -> None:
     workload = ServiceWorkload.of(Cluster(machines="noisy", requests=2000))
-    assert not account(LEAST_WORK, workload, simulate(LEAST_WORK, workload)).parts["choice"].any()
+    assert not account(LEAST_WORK, workload, simulate(LEAST_WORK, workload, judges=True)).parts["choice"].any()
 
 
 @pytest.mark.parametrize("discipline", ["queue", "sharing"])
