@@ -29,6 +29,8 @@ RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", 
 QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")
 """Events of the mechanisms, in the order in which kernels take their handlers."""
 
+_OBSERVED = ("enter", "update", "leave")
+
 
 @dataclass(frozen=True, slots=True)
 class MechanismRun:
@@ -58,11 +60,10 @@ def _ranked(name: str, run: MechanismRun) -> Counts:
 
     kernel: Callable[..., Counts] = getattr(ranking, name)
     native, common, records = _common(run, layout.LAYOUT)
-    scores = native.scores
-    recheck = scores.get("recheck", 0)
+    recheck = "recheck" in native.scores
     return kernel(
-        (scores["priority"], scores.get("admit", 0), recheck, *common[0], *_handlers(native, RANKING_EVENTS)),
-        *common[1:],
+        native.addresses("priority", "admit", "recheck", *_OBSERVED, *RANKING_EVENTS, "release"),
+        *common,
         records.view(np.int64),
         run.sample_size,
         np.uint64(generator_state(run.sample_seed)),
@@ -78,10 +79,9 @@ def _queued(run: MechanismRun) -> Counts:
     from vulcan_cache.kernels.queues import queues  # compiles the kernel, or loads it
 
     native, common, _ = _common(run, queue_layout.LAYOUT)
-    decisions = (native.scores[name] for name in ("share", "insert", "hit", "tail", "keep"))
     counts: Counts = queues(
-        (*decisions, *common[0], *_handlers(native, QUEUE_EVENTS)),
-        *common[1:],
+        native.addresses("share", "insert", "hit", "tail", "keep", *_OBSERVED, *QUEUE_EVENTS, "release"),
+        *common,
         _shares_are_fixed(run.policy),
         np.uint64(_tails_read(run.policy)),
         _shows_at_hits(run.policy),
@@ -125,20 +125,14 @@ def _shares_are_fixed(policy: Policy) -> bool:
     return features <= {"queue", "cache.capacity"} and not any(isinstance(e, changing) for e in read)
 
 
-def _handlers(native: Native, events: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the addresses of the policy's handlers, 0 for those it does not have, and of `release`."""
-    return (*(native.events.get(name, 0) for name in events), native.release)
-
-
 def _common(run: MechanismRun, where: Layout) -> tuple[Native, tuple[Any, ...], NDArray[np.float64]]:
-    """Return the policy's machine code, what every kernel takes (the addresses of observations first), the records."""
+    """Return the policy's machine code, what every kernel takes beside addresses, the records."""
     from vulcan.anvil.native.compile import aligned  # loads numba
 
     operations = len(run.objects) * effort(run.policy.operations, run.policy.task)
     native = run.policy.native(where, hurried=operations < FAST_COMPILE)
     records = aligned(run.object_count * 8)  # each in one cache line
     common = (
-        (native.enter, native.update, native.leave),
         run.objects,
         run.sizes,
         run.times,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
+from vulcan.simulator import PolicyCalls
 from vulcan_link import engine_state as m
 from vulcan_link import flow_state
 from vulcan_link.algorithms import ALGORITHMS, Algorithm
@@ -18,7 +19,7 @@ from vulcan_link.aqm.manager import QueueManager, decisions_of_state
 from vulcan_link.kernels import fair_queue
 from vulcan_link.kernels.random_numbers import generator_state
 from vulcan_link.kernels.receiver import QUICK_PACKETS
-from vulcan_link.policy_state import EVENTS, GLOBALS
+from vulcan_link.policy_state import EVENTS, LAYOUT
 from vulcan_link.result import FlowResult, LinkResult, jain
 from vulcan_link.scenario import HEADERS, Flow, Queue, Scenario
 from vulcan_traces.links import LinkTrace
@@ -51,7 +52,9 @@ def simulate(
     ring = 4 * rows
     rate = capacity(scenario.link, 0.0, scenario.link.period / SECOND)
     flows, own, dues = _flows(scenario, algorithms, rate, policy)
-    addresses, handlers, shown = _policy(policy, scenario)
+    seeds = [seed_of_policy(scenario, f) for f in range(count)]
+    calls = PolicyCalls.of(policy, LAYOUT, ("cwnd", "update", "round_trip", *EVENTS), seeds)
+    handlers = np.array(calls.addresses[3:], np.int64)
     queue_rows = _power_of_two(min(_packet_limit(scenario.queue), count * ring) + 3)
     base = np.zeros_like(own)
     bins = np.zeros((count, m.BINS), np.int64)
@@ -64,10 +67,10 @@ def simulate(
     acks = np.zeros((count, ring, m.ACK_SLOTS), np.int64)
     late = np.zeros((count, ring if scenario.late_share > 0 else 1, m.LATE_SLOTS), np.int64)
     events = run(
-        addresses, handlers, scenario.link.times, scenario.link.rates, settings, scenario.loss,
-        np.array([generator_state(scenario.seed)]), flows, own, dues, packets, transmissions, lost, received, arrivals,
-        acks, late, np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64), link, shown,
-        np.zeros(1), bins, base, logged,
+        (*calls.addresses[:3], bool(handlers.any())), handlers, scenario.link.times, scenario.link.rates, settings,
+        scenario.loss, np.array([generator_state(scenario.seed)]), flows, own, dues, packets, transmissions, lost,
+        received, arrivals, acks, late, np.zeros((queue_rows, m.QUEUE_SLOTS), np.int64), link, calls.shown, np.zeros(1),
+        bins, base, logged,
     )  # fmt: skip
     if link[m.LOGGED] > len(logged):  # the log was too short: far more was sent than the link carries
         return simulate(scenario, policy, manager=manager, log=True, log_rows=int(link[m.LOGGED]))
@@ -106,22 +109,6 @@ def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:
     if flow.algorithm == "policy" and policy is None:
         raise UserError("a flow's algorithm is `policy`, and no policy is given; give simulate one")
     return ALGORITHMS[flow.algorithm]
-
-
-def _policy(
-    policy: Policy | None, scenario: Scenario
-) -> tuple[tuple[int, int, int, bool], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the addresses of the policy's functions, those of its handlers, and what it reads, a row for each flow."""
-    count = len(scenario.flows)
-    if policy is None:
-        return (0, 0, 0, False), np.zeros(len(EVENTS), np.int64), np.zeros((count, GLOBALS))
-    from vulcan_link.policy_state import LAYOUT
-
-    native = policy.native(LAYOUT)
-    shown = np.stack([native.new_globals(seed_of_policy(scenario, f)) for f in range(count)])
-    handlers = np.array([native.events.get(name, 0) for name in EVENTS], np.int64)
-    addresses = (native.score, native.update, native.occasions.get("round_trip", 0), bool(handlers.any()))
-    return addresses, handlers, shown
 
 
 def seed_of_policy(scenario: Scenario, flow: int) -> int:

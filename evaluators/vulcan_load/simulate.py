@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.simulator import shipped
+from vulcan.simulator import PolicyCalls, shipped
 from vulcan_load import layout
 from vulcan_load.layout import LAYOUT
 from vulcan_load.workload import ServiceWorkload
@@ -33,6 +33,9 @@ ORACLES = {LEAST_WORK: layout.MIN_WORK, "shortest_queue": layout.SHORTEST_QUEUE}
 
 Where servers share their cores `least_work` supposes that as many requests stay on a server as there are.
 """
+
+
+_CALLED = ("score", "enter", "update", "on_dispatch", "on_report", "on_complete", "completion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +89,17 @@ def simulate(who: Policy | str, workload: ServiceWorkload, *, judges: bool = Fal
 
     cluster = workload.cluster
     pairs = cluster.balancers * cluster.servers
-    addresses: tuple[int, ...] = (0,) * 7
-    slots = 0
-    shown, statistics = np.zeros((cluster.balancers, layout.GLOBALS)), np.zeros(1)
     number = (BASELINES | ORACLES)[who] if isinstance(who, str) else layout.POLICY
-    if number == layout.POLICY:
-        who = shipped("load_balancing", who) if isinstance(who, str) else who
-        native = who.native(LAYOUT)
-        slots = native.entity_slots
-        handlers = (native.events.get(name, 0) for name in ("on_dispatch", "on_report", "on_complete"))
-        observed = getattr(native, "occasions", {}).get("completion", 0)
-        addresses = (native.score, native.enter, native.update, *handlers, observed)
-        shown = np.stack([native.new_globals(cluster.seed + b) for b in range(cluster.balancers)])
-        statistics = native.new_statistics(pairs) if slots else statistics
+    policy = who if not isinstance(who, str) else shipped("load_balancing", who) if number == layout.POLICY else None
+    seeds = range(cluster.seed, cluster.seed + cluster.balancers)
+    calls = PolicyCalls.of(policy, LAYOUT, _CALLED, seeds, pairs)
     latencies, chosen = np.zeros(cluster.requests), np.zeros(cluster.requests, np.int64)
     busy = np.zeros(cluster.servers)
     judged = cluster.requests if judges else 0
     numbers, causes = np.zeros((judged, NUMBERS)), np.zeros(judged, np.int64)
     decisions = run(
         number,
-        addresses,
+        calls.addresses,
         workload.arrivals,
         workload.work,
         workload.balancer,
@@ -116,10 +110,10 @@ def simulate(who: Policy | str, workload: ServiceWorkload, *, judges: bool = Fal
         cluster.discipline == "sharing",
         cluster.delay_ms,
         cluster.seed,
-        shown,
+        calls.shown,
         np.zeros(pairs * layout.RECORD),
-        statistics,
-        slots,
+        calls.statistics,
+        calls.slots,
         latencies,
         chosen,
         busy,

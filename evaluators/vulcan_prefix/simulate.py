@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
+from vulcan.simulator import PolicyCalls
 from vulcan_prefix import layout
 from vulcan_prefix.layout import LAYOUT
 from vulcan_serving.server import Server
@@ -39,6 +40,8 @@ BOUND = "belady-blocks"
 TLRU_THRESHOLD, TLRU_ESTIMATE = 4096.0, 512.0
 """Of `tlru`: tokens that may be computed anew at a turn without missing the latency goal, and tokens that a turn is
 expected to add (Zhang et al., arXiv:2510.15152). SGLang's own defaults are 0, which make it LRU."""
+
+_CALLED = ("priority", "enter", "update", "leave", "on_hit", "on_insert", "on_evict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +110,9 @@ def simulate(
     if who == BOUND:
         most = most_found(trace, capacity // size, host_capacity // size, measure_from)
         return _bound(trace, most, server, arrivals, measure_from)
-    addresses: tuple[int, ...] = (0,) * 7
-    slots, initial, shown = 0, np.zeros(1), np.zeros(layout.GLOBALS)
-    if isinstance(who, str):
-        number = BASELINES[who]
-        by_blocks = number == layout.VLLM
-    else:
-        native = who.native(LAYOUT)
-        number, slots, by_blocks = layout.POLICY, native.entity_slots, who.mechanism == "blocks"
-        handlers = (native.events.get(name, 0) for name in ("on_hit", "on_insert", "on_evict"))
-        addresses = (native.score, native.enter, native.update, native.leave, *handlers)
-        shown = native.new_globals(seed)
-        initial = native.new_statistics(1) if slots else initial
+    policy = None if isinstance(who, str) else who
+    number = BASELINES[who] if isinstance(who, str) else layout.POLICY
+    calls = PolicyCalls.of(policy, LAYOUT, _CALLED, [seed], 1)
     numbers = np.array(
         [
             1e-3 * server.base_ms, 1e-6 * server.prefill_us, 1e-9 * server.pair_ns, 1e-3 * decode_ms,
@@ -129,8 +123,8 @@ def simulate(
     seconds, waits = np.zeros((2, trace.requests))
     decisions = serve(
         number,
-        by_blocks,
-        addresses,
+        number == layout.VLLM if policy is None else policy.mechanism == "blocks",
+        calls.addresses,
         arrivals,
         trace.prompt_tokens,
         trace.output_tokens,
@@ -148,9 +142,9 @@ def simulate(
         capacity // size,
         host_capacity // size,
         numbers,
-        shown,
-        initial,
-        slots,
+        calls.shown[0],
+        calls.statistics,
+        calls.slots,
         found,
         found_in_host,
         seconds,

@@ -10,14 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
+from vulcan.simulator import PolicyCalls
 from vulcan_serving import layout
 from vulcan_serving.layout import ROUTING, SCHEDULING
 from vulcan_serving.spec import ServingSpec
 from vulcan_serving.workload import Counts, Numbers, ServingWorkload
 from vulcan_traces.prompts import PromptTrace
 
-_SCHEDULER_EVENTS = ("on_arrival", "on_admit", "on_first_token", "on_preempt", "on_finish")
-_ROUTER_EVENTS = ("on_dispatch", "on_report", "on_first_token", "on_finish")
+_OF_SCHEDULER = (
+    "score", "preempt", "reserve", "enter", "update", "leave", "on_arrival", "on_admit", "on_first_token", "on_preempt",
+    "on_finish",
+)  # fmt: skip
+_OF_ROUTER = (
+    "score", "enter", "update", "arrival", "completion", "on_dispatch", "on_report", "on_first_token", "on_finish",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -144,15 +150,16 @@ def simulate(
             1e-9 * spec.context_ns, spec.patience_s, 1e-3 * spec.delay_ms,
         ]
     )  # fmt: skip
-    scheduling, shown, statistics, slots = _scheduler(scheduler, spec, count)
-    routing, views, observed, view_slots = _router(router, spec)
+    replicas, routers = (range(spec.seed, spec.seed + several) for several in (spec.replicas, spec.routers))
+    scheduling = PolicyCalls.of(scheduler, SCHEDULING, _OF_SCHEDULER, replicas, count)
+    routing = PolicyCalls.of(router, ROUTING, _OF_ROUTER, routers, spec.routers * spec.replicas)
     times = np.zeros((count, layout.TIMES))
     steps = np.zeros((record, layout.STEP_COLUMNS), np.int64)
     decisions = serve(
-        scheduling, routing, workload.arrivals, trace.blocks, trace.block_count, int(trace.sessions.max()) + 1,
-        integers, numbers, shown, records.reshape(-1), statistics, slots, views,
-        np.zeros(spec.routers * spec.replicas * layout.REPLICA_RECORD), observed, view_slots, workload.drawn,
-        workload.chances, table, times, steps,
+        scheduling.addresses, routing.addresses, workload.arrivals, trace.blocks, trace.block_count,
+        int(trace.sessions.max()) + 1, integers, numbers, scheduling.shown, records.reshape(-1), scheduling.statistics,
+        scheduling.slots, routing.shown, np.zeros(spec.routers * spec.replicas * layout.REPLICA_RECORD),
+        routing.statistics, routing.slots, workload.drawn, workload.chances, table, times, steps,
     )  # fmt: skip
     return ServingRun(
         workload,
@@ -167,36 +174,6 @@ def simulate(
         int(decisions),
         steps[steps[:, 3] != 0],
     )
-
-
-def _scheduler(policy: Policy | None, spec: ServingSpec, count: int) -> tuple[tuple[int, ...], Numbers, Numbers, int]:
-    """Return addresses, globals of each replica, statistics and their slots."""
-    if policy is None:
-        return (0,) * 11, np.zeros((spec.replicas, layout.GLOBALS)), np.zeros(1), 0
-    native = policy.native(SCHEDULING)
-    addresses = (
-        *(native.scores.get(name, 0) for name in ("score", "preempt", "reserve")),
-        *(native.enter, native.update, native.leave),
-        *(native.events.get(name, 0) for name in _SCHEDULER_EVENTS),
-    )
-    shown = np.stack([native.new_globals(spec.seed + r) for r in range(spec.replicas)])
-    slots = native.entity_slots
-    return addresses, shown, native.new_statistics(count) if slots else np.zeros(1), slots
-
-
-def _router(policy: Policy | None, spec: ServingSpec) -> tuple[tuple[int, ...], Numbers, Numbers, int]:
-    if policy is None:
-        return (0,) * 9, np.zeros((spec.routers, layout.ROUTER_GLOBALS)), np.zeros(1), 0
-    native = policy.native(ROUTING)
-    addresses = (
-        *(native.score, native.enter, native.update),
-        *(native.occasions.get(name, 0) for name in ("arrival", "completion")),
-        *(native.events.get(name, 0) for name in _ROUTER_EVENTS),
-    )
-    views = np.stack([native.new_globals(spec.seed + b) for b in range(spec.routers)])
-    slots = native.entity_slots
-    observed = native.new_statistics(spec.routers * spec.replicas) if slots else np.zeros(1)
-    return addresses, views, observed, slots
 
 
 def without_waiting(spec: ServingSpec, workload: ServingWorkload) -> ServingRun:

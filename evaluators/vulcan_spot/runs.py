@@ -54,7 +54,7 @@ class Decider:
     number: int
     globals: Floats
     migrates: bool = False
-    addresses: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    addresses: tuple[int, ...] = (0, 0, 0, 0, 0)
     statistics: Floats | None = None
 
 

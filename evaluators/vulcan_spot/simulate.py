@@ -8,6 +8,7 @@ import numpy as np
 
 from vulcan.anvil import Policy
 from vulcan.errors import UserError
+from vulcan.simulator import PolicyCalls
 from vulcan_spot.job import Prices, SafetyNet, SpotJob
 from vulcan_spot.layout import (
     GLOBALS,
@@ -66,15 +67,9 @@ def simulate(
     if isinstance(who, str):
         number, moves_on = BASELINES[who]
         decider = Decider(number, np.zeros(GLOBALS), moves_on)
-    elif not who.task.others:
-        native = who.native(LAYOUT)
-        # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
-        addresses = (native.score, 0, native.update, native.update, native.events.get("on_tick", 0))
-        decider = Decider(POLICY, native.new_globals(), addresses=addresses)
     else:
-        native = who.native(REGIONS_LAYOUT)
-        decides, ranks = native.scores["decide"], native.scores["prefer"]
-        addresses = (decides, ranks, native.enter, native.update, native.events.get("on_tick", 0))
-        statistics = native.new_statistics(regions)
-        decider = Decider(POLICY, native.new_globals(), addresses=addresses, statistics=statistics)
+        # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
+        layout, entered = (REGIONS_LAYOUT, "enter") if who.task.others else (LAYOUT, "update")
+        calls = PolicyCalls.of(who, layout, ("decide", "prefer", entered, "update", "on_tick"), entities=regions)
+        decider = Decider(POLICY, calls.shown[0], addresses=calls.addresses, statistics=calls.statistics)
     return run(decider, windows, job, prices, net, seconds)

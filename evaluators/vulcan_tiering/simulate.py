@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vulcan.anvil import Policy
 from vulcan.anvil.semantics import GOLDEN, mix
 from vulcan.errors import UserError
-from vulcan.simulator import kinds_of
+from vulcan.simulator import PolicyCalls, kinds_of
 from vulcan_tiering.bound import bound
 from vulcan_tiering.layout import LAYOUT, RECORD
 from vulcan_tiering.machine import LINE, TIERS, Machine
@@ -21,6 +21,8 @@ KNOWN = kinds_of(("first-touch", "tpp", "hemem", "memtis-like", "arms-like", "ar
 
 The first oracle has the pages with the most accesses of all in the fast tier, and never moves them: no proven bound.
 """
+
+_CALLED = ("score", "enter", "update", "interval", "on_tick", "on_page", "on_move")
 
 MAX_SAMPLE_PERIOD = 2**31
 
@@ -142,14 +144,12 @@ def simulate(
         way, own, memory = BASELINE_NUMBERS[who], np.zeros((pages, OWN)), np.zeros(MEMORY)
         moves = place_all(way, *tables, counts.arrivals, numbers, *limits, samples.period, chosen, own, memory, *room)
     else:
+        from vulcan.anvil.native.compile import aligned
         from vulcan_tiering.kernels.ranking import rank_all
 
-        native = who.native(LAYOUT)
-        handlers = (native.events.get(name, 0) for name in ("on_tick", "on_page", "on_move"))
-        policy = (native.score, native.enter, native.update, native.occasions.get("interval", 0), *handlers)
-        kept = (native.new_globals(), _aligned(pages * RECORD), native.new_statistics(pages))
-        width = np.uint64(native.entity_slots)
-        moves = rank_all(policy, *tables, counts.arrivals, numbers, *limits, *kept, width, *room)
+        called, shown, statistics, slots = PolicyCalls.of(who, LAYOUT, _CALLED, entities=pages)
+        kept = (shown[0], aligned(pages * RECORD), statistics, np.uint64(slots))
+        moves = rank_all(called, *tables, counts.arrivals, numbers, *limits, *kept, *room)
     nanoseconds, accesses, hits, promotions, demotions, slow_bytes = map(float, totals)
     return TieringResult(nanoseconds * 1e-9, accesses, hits, promotions, demotions, slow_bytes, int(moves))
 
@@ -158,10 +158,3 @@ def most_accessed(counts: PageCounts, capacity: int, first: int, last: int) -> N
     """Return the pages with the most loads and stores in these intervals, as many as the fast tier holds."""
     loads, stores = (table[first:last].sum(axis=0, dtype=np.int64) for table in (counts.loads, counts.stores))
     return np.argsort(-(loads + stores), kind="stable")[:capacity]
-
-
-def _aligned(slots: int) -> NDArray[np.float64]:
-    """Zeroed float64, each record of 8 in one cache line."""
-    block = np.zeros(slots + RECORD)
-    offset = (-block.ctypes.data // 8) % RECORD
-    return block[offset : offset + slots]

@@ -18,7 +18,10 @@ from vulcan_link.kernels.random_numbers import generator_state
 KINDS = {"red": q.RED, "pie": q.PIE, "policy": q.POLICY}
 PACKET_BYTES = 1500
 _STREAM = 1 << 20
-_HANDLERS = {
+_CALLED = {
+    "drop_probability": m.MANAGER_SCORE,
+    "update": m.MANAGER_UPDATE,
+    "departure": m.MANAGER_DEPARTURE,
     "on_enqueue": m.MANAGER_ENQUEUE,
     "on_dequeue": m.MANAGER_DEQUEUE,
     "on_drop": m.MANAGER_DROP,
@@ -56,10 +59,7 @@ class QueueManager:
         if self.policy is not None:
             native = self.policy.native(q.LAYOUT)
             state = native.new_globals(self.seed)
-            settings[m.MANAGER_SCORE], settings[m.MANAGER_UPDATE] = native.score, native.update
-            for event, slot in _HANDLERS.items():
-                settings[slot] = native.events.get(event, 0)
-            settings[m.MANAGER_DEPARTURE] = native.occasions.get("departure", 0)
+            settings[[*_CALLED.values()]] = native.addresses(*_CALLED)
             state[q.PACKET] = PACKET_BYTES  # a timer may come before the first packet
             state[q.TIMER] = 0.0 if settings[m.MANAGER_TIMER] else math.inf
         state[q.LIMIT] = min(limit_packets, MAX_SHOWN)

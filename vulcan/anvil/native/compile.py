@@ -95,6 +95,12 @@ class Native:
         self._globals = np.concatenate((np.zeros(context.layout.global_slots), *system, state))
         self._generator = context.state_start if context.state.draws else None
 
+    def addresses(self, *names: str) -> tuple[int, ...]:
+        """Return the addresses of functions, handlers, occasions, `enter` and the like; 0 for one that is not there."""
+        others = {"enter": self.enter, "update": self.update, "leave": self.leave, "release": self.release}
+        found = {**self.scores, **others, **self.occasions, **self.events}
+        return tuple(found.get(name, 0) for name in names)
+
     def new_globals(self, seed: int = 0) -> Numbers:
         """Return a new block for `globals`, shape (slots,), zero except for the plan's state behind the features.
 
