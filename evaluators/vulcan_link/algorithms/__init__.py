@@ -16,9 +16,8 @@ slots `vulcan_link.flow_state` names. It reads what the mechanism keeps there, a
     undone(flow)        a timeout was found to be spurious: returns the window to resume (Linux: undo_cwnd)
 
 `ALGORITHMS` is the table: what an algorithm is called, whether it `controls` the window in recovery and whether it is
-`paced` (packets then leave at PACING_RATE). To add one: write its file, add a row to the table and a branch to the
-functions of `dispatch.py` that it has its own of: there the compiled kernel chooses by the number, and what an
-algorithm does not have is Reno's, or nothing.
+`paced` (packets then leave at PACING_RATE). To add one: write its file, and add a row to the table and its module to
+`dispatch.py`. What an algorithm does not have is Reno's, or nothing.
 """
 
 from __future__ import annotations

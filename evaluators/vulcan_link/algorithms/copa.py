@@ -20,6 +20,7 @@ import math
 
 from vulcan.kernel_support import function
 from vulcan_link import flow_state as s
+from vulcan_link.algorithms import bdp_oracle, fixed
 
 DELTA = 0.5
 MIN_CWND = 2.0
@@ -174,3 +175,6 @@ def changed(flow):
     if flow[s.STATE] == s.LOSS:
         flow[VELOCITY] = 1.0
         flow[DIRECTION] = flow[SAME_ROUNDS] = 0.0
+
+
+reduced, undone = fixed.reduced, bdp_oracle.undone
