@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from vulcan.anvil.native.policy_calls import call_event, call_score
+from vulcan.anvil.native.policy_calls import call_event, call_rank, call_score
 from vulcan.kernel_support import I1, function, helper, types
 from vulcan_cache import layout as m
 from vulcan_cache.kernels.common import (
@@ -45,8 +45,6 @@ RECHECKS = 4
 UNTIMED = 0xFFFFFFFF
 LATEST = float(2**40)
 
-WORST = 1e300  # priorities are held within +-1e300, the declared range of cache.evicted_priority
-
 _ranking = policy_kernel(
     13,  # priority, admit, recheck, enter, update, leave, the handlers of `mechanisms.RANKING_EVENTS`, release
     I1,  # the memory of the records, for positions
@@ -58,12 +56,6 @@ _ranking = policy_kernel(
     WORDS,  # nodes of an empty heap of the times at which objects are looked at again
     HALF_WORDS,  # each object's place in that heap, UNTIMED
 )
-
-
-@helper
-def _bounded(priority):
-    above = WORST if priority > WORST else priority
-    return -WORST if above < -WORST else above
 
 
 @helper
@@ -207,9 +199,7 @@ def _look_again(score, recheck, globals_, records, statistics, width, now, nodes
     while t > U(0) and again < U(RECHECKS) and timers[ROOT_KEY] <= key_of(now):
         other = object_in(timers[ROOT_ENTRY])
         t = _no_longer(timers, timed, t, other)
-        priority = _bounded(
-            call_score(score, globals_, records, other << U(3), statistics, other * width, float(np.int64(other)))
-        )
+        priority = call_rank(score, globals_, records, other << U(3), statistics, other * width, float(np.int64(other)))
         before = records[(other << U(3)) | U(m.OWN)]
         records[(other << U(3)) | U(m.OWN)] = priority
         entry = entry_at(nodes, U(places[other]))
@@ -250,9 +240,7 @@ def _lowest_drawn(score, globals_, records, statistics, width, places, drawn, dr
     k = U(0)
     while k < tries:
         other = U(places[drawn[k]])
-        priority = _bounded(
-            call_score(score, globals_, records, other << U(3), statistics, other * width, float(other))
-        )
+        priority = call_rank(score, globals_, records, other << U(3), statistics, other * width, float(other))
         if priority < least:
             least = priority
             chosen = drawn[k]
@@ -308,7 +296,7 @@ def _kernel_of(samples):
                 if handles:
                     tell(on_hit, globals_, records, statistics, width, key)
                 if not samples:
-                    priority = _bounded(call_score(score, globals_, records, at, statistics, row, float(np.int64(key))))
+                    priority = call_rank(score, globals_, records, at, statistics, row, float(np.int64(key)))
                     before = records[at | U(m.OWN)]
                     records[at | U(m.OWN)] = priority
                     if priority < before:
@@ -374,9 +362,7 @@ def _kernel_of(samples):
                         positions[at | U(m.OWN)] = np.int64(n)
                         n += U(1)
                     else:
-                        priority = _bounded(
-                            call_score(score, globals_, records, at, statistics, row, float(np.int64(key)))
-                        )
+                        priority = call_rank(score, globals_, records, at, statistics, row, float(np.int64(key)))
                         records[at | U(m.OWN)] = priority
                         if root_is_free:
                             sift_down(nodes, places, U(0), n, key_of(priority), entry_of(r, key))

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import math
 
-from vulcan.anvil.native.policy_calls import call_score
+from vulcan.anvil.native.policy_calls import call_rank
 from vulcan.kernel_support import helper, types
 from vulcan_prefix import layout as at
 from vulcan_prefix.kernels.tree import CHILDREN, PARENT, SERIAL, prefill_seconds
 
 U = types.uint64
-WORST = 1e300  # priorities are held within +-1e300
 TURNS = 8
 """Turns that the workload-aware policy tells apart; later ones are one class."""
-
-
-@helper
-def _bounded(score):
-    above = WORST if score > WORST else score
-    return -WORST if above < -WORST else above
 
 
 @helper
@@ -75,9 +68,7 @@ def key_of(who, score, globals_, tree, records, flat, statistics, slots, numbers
     """Return the priority of a leaf to stay; the lowest leaves first."""
     if who == at.POLICY:
         records[node, at.SIBLINGS] = tree[tree[node, PARENT], CHILDREN] - 1
-        return _bounded(
-            call_score(score, globals_, flat, U(node * at.RECORD), statistics, U(node * slots), records[node, at.ID])
-        )
+        return call_rank(score, globals_, flat, U(node * at.RECORD), statistics, U(node * slots), records[node, at.ID])
     if who == at.LFU:
         return records[node, at.HITS]
     if who == at.FIFO:

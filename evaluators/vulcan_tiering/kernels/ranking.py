@@ -7,8 +7,8 @@ limit allows. What is decided after the last interval is not carried out.
 
 import numpy as np
 
-from vulcan.anvil.native.policy_calls import call_event, call_score
-from vulcan.kernel_support import B1, B2, F1, F2, I1, helper, kernel, types
+from vulcan.anvil.native.policy_calls import call_event, call_rank
+from vulcan.kernel_support import B1, B2, F1, F2, I1, kernel, types
 from vulcan_tiering import layout as at
 from vulcan_tiering.kernels.cost import WEIGHT
 from vulcan_tiering.kernels.selection import key_of
@@ -27,7 +27,6 @@ from vulcan_tiering.kernels.state import (
 )
 
 U = np.uint64
-WORST = 1e300  # scores are held within +-1e300
 
 _TABLE = types.Array(types.uint32, 2, "C", readonly=True)
 
@@ -46,12 +45,6 @@ ROOM = (
     F2,  # and for what intervals took
 )
 """Arguments that all kernels have."""
-
-
-@helper
-def _bounded(score):
-    above = WORST if score > WORST else score
-    return -WORST if above < -WORST else above
 
 
 @kernel(
@@ -127,9 +120,7 @@ def rank_all(
                 call_event(on_page, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page))
         for page in range(n):
             keys[page] = key_of(
-                _bounded(
-                    call_score(score, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page))
-                )
+                call_rank(score, globals_, records, U(page) << U(3), statistics, U(page) * width, float(page))
             )
         mark_best(keys, n, capacity, best, pages, histogram, rest)
         for page in range(n):

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from vulcan.kernel_support import intrinsic, ir, types
+from vulcan.kernel_support import helper, intrinsic, ir, types
 
 _BYTE = ir.IntType(8)
+
+WORST = 1e300
+"""The largest number, and with its sign changed the smallest, that candidates are ranked by."""
 
 
 def element_address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -51,3 +54,11 @@ call_score = _call_policy(types.float64)
 
 call_event = _call_policy(types.void)
 """The same for `enter`, `update`, `leave` and the functions of `Native.occasions`, without a result."""
+
+
+@helper
+def call_rank(address, globals_, records, record, statistics, row, key):  # type: ignore[no-untyped-def]
+    """Call a score, and hold it within +-`WORST`."""
+    score = call_score(address, globals_, records, record, statistics, row, key)
+    above = WORST if score > WORST else score
+    return -WORST if above < -WORST else above
