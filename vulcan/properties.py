@@ -49,6 +49,11 @@ class Property:
     when: Annotated[str | None, "the condition under which it applies"] = None
     function: Annotated[str | None, "the function that it is about, `null` for the main one"] = None
 
+    @classmethod
+    def finite(cls, meaning: str, when: str | None = None) -> Property:
+        """Return that a number to rank by stays within +-1e300, which a search requires: beyond, kernels clamp it."""
+        return cls("finite and bounded", "bounded", meaning, low=-1e300, high=1e300, when=when, required=True)
+
     def __post_init__(self) -> None:
         if self.kind not in _NEEDED:
             raise ValueError(f"property {self.name!r}: its kind is one of {', '.join(_NEEDED)}, not {self.kind!r}")

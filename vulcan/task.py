@@ -134,6 +134,20 @@ def log_reduction(metric: str, name: str, what: str, label: str, reference: str,
     return Objective(name, metric, meaning, score, references=(reference,), label=label, **further)
 
 
+def relative_reduction(metric: str, name: str, what: str, reference: str, **further: Any) -> Objective:
+    """Return the objective of a low metric, `what` in words: its symmetric improvement over a baseline's.
+
+    It is from -1 to 1, so that no instance outweighs the others. `further` are fields of the objective.
+    """
+
+    def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
+        mine, theirs = metrics[metric], references[reference][metric]
+        return (theirs - mine) / max(theirs, mine) if theirs != mine else 0.0
+
+    meaning = f"relative reduction of {what} against {reference.upper()}: ({reference} - x) / max({reference}, x)"
+    return Objective(name, metric, f"{meaning}, from -1 to 1", score, references=(reference,), **further)
+
+
 SplitName = Literal["train", "validation", "test"]
 
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from vulcan.task import MAX_EXACT_INTEGER, Argument, Event, Feature, Objective, Property, Scalar, Setting, event
+from functools import partial
+
+from vulcan.task import (
+    MAX_EXACT_INTEGER,
+    Argument,
+    Event,
+    Feature,
+    Property,
+    Scalar,
+    Setting,
+    event,
+    relative_reduction,
+)
 
 MAX_REQUESTS = float(2**40)
 MAX_OBJECTS = float(2**32)
@@ -12,15 +24,10 @@ TIME_RESOLUTION = 12
 IN_ORDER = "obj.insertion <= obj.last_access <= now"
 """Invariants of every cache that the declared ranges do not express."""
 
-FINITE = Property(
-    "finite and bounded",
-    "bounded",
+FINITE = Property.finite(
     "a priority stays within +-1e300, where it would be clamped and objects look alike; `cache.evicted_priority`, on "
     "which it may build, being within +-1e250",
-    low=-1e300,
-    high=1e300,
-    when=f"{IN_ORDER} and -1e250 <= cache.evicted_priority <= 1e250",
-    required=True,
+    f"{IN_ORDER} and -1e250 <= cache.evicted_priority <= 1e250",
 )
 
 
@@ -48,31 +55,13 @@ EVICTED_PRIORITY = Feature(
 )
 
 
-def _improvement(ratio: float, fifo: float) -> float:
-    """Symmetric improvement over FIFO, from -1 to 1 (PolicySmith, HotNets 2025)."""
-    if ratio == fifo:
-        return 0.0
-    return (fifo - ratio) / fifo if ratio < fifo else (fifo - ratio) / ratio
+_over_fifo = partial(relative_reduction, reference="fifo", form=".1%", usual=("lru",), lowest=-1.0, highest=1.0)
 
-
-def _over_fifo(metric: str) -> Objective:
-    kind = metric.removesuffix("_ratio").replace("_", " ")
-
-    return Objective(
-        name="object" if metric == "miss_ratio" else "byte",
-        metric=metric,
-        meaning=f"relative reduction of the {kind} ratio against FIFO: (fifo - x) / max(fifo, x), from -1 to 1",
-        score=lambda metrics, references: _improvement(metrics[metric], references["fifo"][metric]),
-        references=("fifo",),
-        label="misses" if metric == "miss_ratio" else "of bytes missed",
-        form=".1%",
-        usual=("lru",),
-        lowest=-1.0,
-        highest=1.0,
-    )
-
-
-OBJECTIVES = (_over_fifo("miss_ratio"), _over_fifo("byte_miss_ratio"))
+OBJECTIVES = (
+    _over_fifo("miss_ratio", "object", "the miss ratio", label="misses"),
+    _over_fifo("byte_miss_ratio", "byte", "the byte miss ratio", label="of bytes missed"),
+)
+"""Those of PolicySmith (HotNets 2025)."""
 
 WORKLOAD = (
     Setting(

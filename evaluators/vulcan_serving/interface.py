@@ -73,13 +73,24 @@ def objectives(reference: str) -> tuple[Objective, ...]:
     )  # fmt: skip
 
 
+TRACE = Setting(
+    "trace", "text", "a log of prompts, or a generated one such as chat:requests=6000,seed=1; default: generated ones",
+    repeatable=True,
+)  # fmt: skip
+READING = (
+    Setting("trace_format", "text", "the format of the logs; default: detected"),
+    Setting(
+        "block_tokens", "int",
+        "tokens of a block; default: 16 for token ids, else that of the format, or what lengths agree with",
+    ),
+)  # fmt: skip
+"""How the logs are read."""
+
+
 def settings(replicas: int, *others: Setting) -> tuple[Setting, ...]:
     """Return the settings: those of a task that has so many replicas by default, with some of its own."""
     return (
-        Setting(
-            "trace", "text", "a log of prompts, or a generated one such as chat:requests=6000,seed=1; default: "
-            "generated ones", repeatable=True,
-        ),
+        TRACE,
         Setting(
             "load", "float", "arrivals are spread so that this share of what the servers can do is asked of them; 0: "
             "as recorded", [0.9], repeatable=True,
@@ -107,11 +118,7 @@ def settings(replicas: int, *others: Setting) -> tuple[Setting, ...]:
             repeatable=True,
         ),
         *others,
-        Setting("trace_format", "text", "the format of the logs; default: detected"),
-        Setting(
-            "block_tokens", "int",
-            "tokens of a block; default: 16 for token ids, else that of the format, or what lengths agree with",
-        ),
+        *READING,
         Setting("workload_seed", "int", "seed of all that is drawn", 1),
     )  # fmt: skip
 

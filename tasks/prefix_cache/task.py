@@ -1,6 +1,5 @@
 """Prefix caching: which cached prompts leave the memory of a language-model server."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from vulcan.task import (
@@ -9,33 +8,15 @@ from vulcan.task import (
     Feature,
     Global,
     Mechanism,
-    Metrics,
-    Objective,
     Property,
     Rank,
     Scalar,
     Setting,
     Task,
     event,
+    relative_reduction,
 )
-from vulcan_serving.interface import MAX_PRIORITY, MAX_REQUESTS, MAX_SECONDS, MAX_TOKENS, RESOLUTION
-
-
-def _against_lru(metric: str, name: str, what: str) -> Objective:
-    """Symmetric improvement, from -1 to 1, so that no instance outweighs the others."""
-
-    def score(metrics: Metrics, references: Mapping[str, Metrics]) -> float:
-        mine, theirs = metrics[metric], references["lru"][metric]
-        return (theirs - mine) / max(theirs, mine) if theirs != mine else 0.0
-
-    return Objective(
-        name=name,
-        metric=metric,
-        meaning=f"relative reduction of {what} against LRU: (lru - x) / max(lru, x), from -1 to 1",
-        score=score,
-        references=("lru",),
-    )
-
+from vulcan_serving.interface import MAX_PRIORITY, MAX_REQUESTS, MAX_SECONDS, MAX_TOKENS, READING, RESOLUTION, TRACE
 
 NOW = Scalar(Feature("now", "float", "s", 0.0, MAX_SECONDS, "the time since the server started", resolution=RESOLUTION))
 
@@ -147,18 +128,13 @@ TASK = Task(
     ),
     evaluator="vulcan_prefix.simulator:PrefixSimulator",
     objectives=(
-        _against_lru("computed_tokens", "tokens", "the prompt tokens that are computed"),
-        _against_lru("ttft_ms", "ttft", "the mean time to the first token"),
-        _against_lru("p99_ttft_ms", "tail", "the 99th percentile of the time to the first token"),
+        relative_reduction("computed_tokens", "tokens", "the prompt tokens that are computed", "lru"),
+        relative_reduction("ttft_ms", "ttft", "the mean time to the first token", "lru"),
+        relative_reduction("p99_ttft_ms", "tail", "the 99th percentile of the time to the first token", "lru"),
     ),
     directory=Path(__file__).parent,
     settings=(
-        Setting(
-            "trace",
-            "text",
-            "a log of prompts, or a generated one such as chat:requests=6000,seed=1; default: generated ones",
-            repeatable=True,
-        ),
+        TRACE,
         Setting(
             "cache_size",
             "text",
@@ -179,23 +155,13 @@ TASK = Task(
         Setting("overhead_ms", "float", "milliseconds of a prompt, whatever its length", 10.0),
         Setting("decode_ms", "float", "milliseconds to write a token of an output", 30.0),
         Setting("transfer_us", "float", "microseconds to fetch a token from host memory", 13.0),
-        Setting("trace_format", "text", "the format of the logs; default: detected"),
-        Setting(
-            "block_tokens",
-            "int",
-            "tokens of a block; default: 16 for token ids, else that of the format, or what lengths agree with",
-        ),
+        *READING,
     ),
     properties=(
-        Property(
-            "finite and bounded",
-            "bounded",
+        Property.finite(
             "a priority stays within +-1e300, where it would be clamped and nodes look alike; "
             "`server.evicted_priority`, on which it may build, being within +-1e250",
-            low=-1e300,
-            high=1e300,
-            when=IN_ORDER,
-            required=True,
+            IN_ORDER,
         ),
         Property("more hits, no lower priority", "nondecreasing", "all else equal", subject="node.hits", when=IN_ORDER),
         Property(

@@ -123,9 +123,7 @@ TASK = Task(
         Setting("delay", "float", "milliseconds that a report takes", 20.0),
     ),
     properties=(
-        Property(
-            "finite and bounded", "bounded", BOUNDED.format("replicas"), low=-1e300, high=1e300, required=True
-        ),
+        Property.finite(BOUNDED.format("replicas")),
         Property("more cached there, no lower score", "nondecreasing", "all else equal", subject="replica.prefix"),
         Property("more requests there, no higher score", "nonincreasing", "all else equal", subject="replica.mine"),
         Property("blind to identity", "independent", "a replica's number says nothing about it", subject="replica.id"),

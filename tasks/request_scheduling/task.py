@@ -144,10 +144,7 @@ TASK = Task(
         Setting("patience", "float", "seconds after which a request goes ahead of all others; 0: never", 120.0),
     ),
     properties=(
-        Property(
-            "finite and bounded", "bounded", BOUNDED.format("requests"), low=-1e300, high=1e300, when=IN_ORDER,
-            required=True,
-        ),
+        Property.finite(BOUNDED.format("requests"), IN_ORDER),
         Property("blind to identity", "independent", "a request's number says nothing about it", subject="request.id"),
         Property(
             "longer waited, no lower score", "nonincreasing", "all else equal", subject="request.arrived", when=IN_ORDER
