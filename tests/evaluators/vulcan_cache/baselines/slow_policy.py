@@ -94,10 +94,3 @@ def simulate_slowly(policy_type, objects, sizes, next_access, capacity, measure_
                 policy.admit(request)
         assert sum(policy.resident.values()) <= capacity
     return misses, missed_bytes, bypassed
-
-
-@dataclass
-class Ranked:
-    frequency: int
-    last: int
-    priority: float = 0.0

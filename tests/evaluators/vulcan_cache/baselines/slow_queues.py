@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from slow_policy import Policy, Ranked
+from slow_policy import Policy
 
 
 class _Queues(Policy):
@@ -163,6 +164,12 @@ class Arc(_Queues):
         assert self.bytes("t1", "b1") <= capacity
         while self.bytes(*self.names) > 2 * capacity:  # after the return of an object that has grown
             self.lists["b2"].pop(0)
+
+
+@dataclass
+class Ranked:
+    frequency: int
+    last: int
 
 
 class Lecar(_Queues):

@@ -5,10 +5,13 @@ Capacities are shares of the footprint. "Exact" is equality of both the misses a
 
 from statistics import median
 
+import numpy as np
 import pytest
 from baseline_oracle import oracle_counts
-from baseline_traces import Columns, real_trace
-from effort import few
+from baseline_traces import Columns, columns, real_trace
+from effort import examples, few
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vulcan_cache.baselines import BASELINES
 
@@ -26,7 +29,8 @@ ORACLE = {
     "w-tinylfu": "WTinyLFU", "s3-fifo-refusing": "S3FIFO", "lirs-refusing": "LIRS", "w-tinylfu-refusing": "WTinyLFU",
     "belady": "Belady", "belady-size-sampled": "BeladySize",
 }  # fmt: skip
-EXACT = ("fifo", "lru", "lfu", "clock", "sieve", "2q", "gdsf", "belady")
+ALWAYS_EXACT = ("fifo", "lru", "lfu", "clock", "sieve", "gdsf", "belady")
+EXACT = (*ALWAYS_EXACT, "2q")
 
 
 def counts(name, trace, capacity):
@@ -37,6 +41,33 @@ def counts(name, trace, capacity):
 def difference(name, trace, capacity):
     """Our miss ratio less the oracle's."""
     return (counts(name, trace, capacity)[0] - oracle_counts(ORACLE[name], trace, capacity)[0]) / len(trace.objects)
+
+
+@st.composite
+def small_cases(draw):
+    """Up to 150 requests of up to 25 objects, and a cache from one byte up to almost one large object and more."""
+    ids = np.array(draw(st.lists(st.integers(0, draw(st.integers(1, 24))), min_size=1, max_size=150)))
+    sizes = np.array(draw(st.lists(st.sampled_from(draw(st.sampled_from(SIZES))), min_size=150, max_size=150)))
+    is_by_object = draw(st.booleans())
+    trace = columns(ids, sizes[ids] if is_by_object else sizes[: len(ids)])
+    return trace, draw(st.integers(1, 12) | st.integers(1, 12 * int(sizes.max()))), draw(st.integers(0, len(ids)))
+
+
+SIZES = ([1], [1, 2, 3, 4], [*range(1, 201)], [1, 2, 3, 7, 993, 1000])
+
+
+@pytest.mark.parametrize("name", ALWAYS_EXACT)
+@settings(max_examples=examples(300))
+@given(case=small_cases())
+def test_exact_on_small_random_traces(name, case):
+    trace, capacity, measured = case
+    missed = np.zeros(len(trace.objects), np.uint8)
+    kernel, arguments = BASELINES[name].run, (trace.objects, trace.sizes, trace.next_access, trace.object_count)
+    assert kernel(*arguments, capacity, 0, missed)[:2] == oracle_counts(ORACLE[name], trace, capacity)
+    late = missed[measured:].astype(bool)
+    too_large = late & (trace.sizes[measured:] > capacity)
+    expected = late.sum(), trace.sizes[measured:][late].sum(), too_large.sum()
+    assert kernel(*arguments, capacity, measured) == expected
 
 
 @pytest.mark.parametrize("name", [*EXACT, "s3-fifo-refusing"])
