@@ -64,5 +64,5 @@ def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console)
         search.communicate()
         assert (run / LOCK).read_text() == str(search.pid)
         model.goes_on.set()
-    with lock_run(run):  # how a killed search goes on is tested in tests/searches/test_search_killed.py
+    with lock_run(run):  # how a killed search goes on is tested in test_failing_calls.py and chaos.py
         assert (run / LOCK).read_text() == str(os.getpid())
