@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+
+from locations import ROOT
 
 PROGRAM = """
 import sys
@@ -65,3 +68,20 @@ def test_what_is_compiled_for_the_first_time_is_said_of_each_simulator(tmp_path:
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stderr
 
     assert [said(simulator).count(f"compiling kernels of {simulator}") for simulator in "aaba"] == [1, 0, 1, 0]
+
+
+IMPORTED = "import vulcan.kernel_support as k, vulcan_traces.fingerprint.kernels.reuse; print(k.__file__)"
+
+
+def test_a_copy_finds_the_kernels_that_another_has_compiled(tmp_path: Path) -> None:
+    for packages in ("vulcan", "evaluators", "traces"):
+        shutil.copytree(ROOT / packages, tmp_path / "copy" / packages, ignore=shutil.ignore_patterns("__pycache__"))
+    kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    said = []
+    for place in (ROOT, tmp_path / "copy"):
+        environment = {**kept, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": f"{place}:{place}/traces"}
+        command = [sys.executable, "-c", IMPORTED]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        assert Path(done.stdout.strip()).is_relative_to(place)
+        said.append(done.stderr.count("compiling kernels"))
+    assert said == [1, 0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -32,7 +33,9 @@ def _load_numba() -> Any:
     """
     keep_compiled_kernels_in_cache()
     import_without("numba.np.arraymath", hidden="scipy.linalg.cython_blas")
-    _save_kernels_if_there_is_room(importlib.import_module("numba.core.caching").Cache)
+    caching = importlib.import_module("numba.core.caching")
+    _save_kernels_if_there_is_room(caching.Cache)
+    _share_kernels_between_copies(caching._CacheLocator)
     return importlib.import_module("numba")
 
 
@@ -47,6 +50,13 @@ def _save_kernels_if_there_is_room(numba_cache: Any) -> None:
             report_uncached(Path(self.cache_path), error)
 
     numba_cache.save_overload = save_overload
+
+
+def _share_kernels_between_copies(locator: Any) -> None:
+    """Have each copy of this version find the kernels of the others: numba keeps those of every directory apart."""
+    home, subpath = re.escape(str(Path(__file__).parents[1])), locator.get_suitable_cache_subpath
+    ours = re.compile(rf"{home}(?=/(evaluators/|traces/)?vulcan)")
+    locator.get_suitable_cache_subpath = staticmethod(lambda file: subpath(ours.sub("", file)))
 
 
 _numba = _load_numba()

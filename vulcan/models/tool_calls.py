@@ -16,13 +16,6 @@ from vulcan.models.base import Message
 PROGRAMS = ("program", "other")
 """Arguments that follow a call as code blocks, in this order."""
 
-FORM = """\
-```tool
-NAME
-{"argument": "value"}
-```"""
-"""How a call is written as text: the arguments are JSON, and may be left out; programs follow in ```python blocks."""
-
 _CALL = re.compile(
     r"^```tool[ \t]*\n\s*(?P<name>\w+)(?P<arguments>.*?)^```[ \t]*$"
     r"(?P<programs>(?:\s*^```(?:python|py)[ \t]*\n.*?^```[ \t]*$)*)",

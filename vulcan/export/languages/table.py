@@ -112,10 +112,6 @@ _MATH = re.compile(
 _LIBRARY = frozenset(["power", "exp", "expm1", "log", "log2", "log10", "log1p", "tanh", "atan", "sin", "cos"])
 
 
-def _capital(name: str) -> str:
-    return name[:1].upper() + name[1:]
-
-
 JAVA = Language(
     name="java",
     file="Policy.java",
@@ -172,7 +168,7 @@ GO = Language(
     arrays=("{} []float64", "{} []float64"),
     has_packages=True,
     of_own=_LIBRARY,
-    public=_capital,
+    public=lambda name: name[:1].upper() + name[1:],
 )
 RUST = Language(
     name="rust",
