@@ -73,13 +73,14 @@ def test_what_is_compiled_for_the_first_time_is_said_of_each_simulator(tmp_path:
 IMPORTED = "import vulcan.kernel_support as k, vulcan_traces.fingerprint.kernels.reuse; print(k.__file__)"
 
 
-def test_a_copy_finds_the_kernels_that_another_has_compiled(tmp_path: Path) -> None:
-    for packages in ("vulcan", "evaluators", "traces"):
-        shutil.copytree(ROOT / packages, tmp_path / "copy" / packages, ignore=shutil.ignore_patterns("__pycache__"))
+def test_a_wheel_finds_the_kernels_that_a_checkout_has_compiled(tmp_path: Path) -> None:
+    wheel = tmp_path / "wheel"
+    for package in (ROOT / "vulcan", *ROOT.glob("evaluators/vulcan_*"), *ROOT.glob("traces/vulcan_*")):
+        shutil.copytree(package, wheel / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     said = []
-    for place in (ROOT, tmp_path / "copy"):
-        environment = {**kept, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": f"{place}:{place}/traces"}
+    for place, path in ((ROOT, f"{ROOT}:{ROOT}/traces"), (wheel, str(wheel))):
+        environment = {**kept, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": path}
         command = [sys.executable, "-c", IMPORTED]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         assert Path(done.stdout.strip()).is_relative_to(place)

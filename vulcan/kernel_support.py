@@ -55,8 +55,8 @@ def _save_kernels_if_there_is_room(numba_cache: Any) -> None:
 def _share_kernels_between_copies(locator: Any) -> None:
     """Have each copy of this version find the kernels of the others: numba keeps those of every directory apart."""
     home, subpath = re.escape(str(Path(__file__).parents[1])), locator.get_suitable_cache_subpath
-    ours = re.compile(rf"{home}(?=/(evaluators/|traces/)?vulcan)")
-    locator.get_suitable_cache_subpath = staticmethod(lambda file: subpath(ours.sub("", file)))
+    ours = re.compile(rf"{home}/(evaluators/|traces/)?(?=vulcan\w*/)")  # a checkout's, or as a wheel has them
+    locator.get_suitable_cache_subpath = staticmethod(lambda file: subpath(ours.sub("/", file)))
 
 
 _numba = _load_numba()

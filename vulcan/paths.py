@@ -158,6 +158,6 @@ def kernels_version() -> str:
             candidates = (place.with_suffix(".py"), place / f"{name}.py", place / "__init__.py")
             pending += [file for file in candidates if file.is_file()][:1]
     digest = hashlib.sha256(__version__.encode())
-    for file in sorted(reached):
-        digest.update(file.read_bytes())
+    for source in sorted(file.read_bytes() for file in reached):  # wherever a checkout or a wheel has it
+        digest.update(source)
     return f"{__version__}-{digest.hexdigest()[:16]}"
