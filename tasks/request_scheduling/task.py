@@ -100,8 +100,8 @@ PREEMPTION = Mechanism(
 
 RESERVE = Mechanism(
     "steps",
-    "Called before requests are admitted: none is that would leave less memory free than this, unless nothing runs. "
-    "Policies without this function keep nothing free.",
+    "Called before requests are admitted: none is that would leave less memory free than this, unless nothing runs or "
+    "it has been there for {patience} s. Policies without this function keep nothing free.",
 )
 
 IN_ORDER = (

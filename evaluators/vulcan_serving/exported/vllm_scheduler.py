@@ -53,7 +53,7 @@ class PolicyScheduler(vllm.v1.core.sched.async_scheduler.AsyncScheduler):
         self._count = 0
         self._start = None
         self._budgets = {}
-        self._done = 0
+        self._done = self._kept = 0
         self._began = 0.0
         self._chosen = None
         self._pool = self.kv_cache_manager.block_pool
@@ -105,8 +105,7 @@ class PolicyScheduler(vllm.v1.core.sched.async_scheduler.AsyncScheduler):
         """The requests that wait, the next one first."""
         now = self._now()
         self._show_engine()
-        blocks = -(-int(self.decisions.kept_free(now)) // self.block_size)
-        self.kv_cache_manager.watermark_blocks = blocks
+        self._kept = -(-int(self.decisions.kept_free(now)) // self.block_size)
         by_id = {}
         for request in waiting:
             seen = self._show(request, self._cached(request))
@@ -114,6 +113,8 @@ class PolicyScheduler(vllm.v1.core.sched.async_scheduler.AsyncScheduler):
         return [by_id[seen.id] for seen in self.decisions.next([self._seen[r.request_id] for r in waiting], now)]
 
     def _allocating(self, request, num_new_tokens, *given, **named):
+        is_late = self.decisions.is_late(self._seen[request.request_id], self._now())
+        self.kv_cache_manager.watermark_blocks = 0 if is_late else self._kept
         blocks = self._allocate(request, num_new_tokens, *given, **named)
         if request.status == vllm.v1.request.RequestStatus.RUNNING:
             if blocks is None:

@@ -324,6 +324,7 @@ def serve(
                         keys[k] = _rate(score, shown, r, entities, i)
                 while budget > 0 and running[r] < most_running and waiting[r] > 0:
                     best = 0
+                    spared = kept if late == 0 and running[r] > 0 else 0  # nothing for the sake of who waits too long
                     if late > 0:
                         late -= 1
                     elif score != 0:
@@ -342,7 +343,7 @@ def serve(
                         block = named[r, blocks[requests[i, at.FIRST_BLOCK] + k]]
                         unheld += pool[r, block, memory.HOLDERS] == 0
                     needed = (whole + size - 1) // size - hits + unheld  # not only what the step computes of it
-                    if needed + (kept if running[r] > 0 else 0) > free[r]:
+                    if needed + spared > free[r]:
                         break
                     if score != 0:
                         for k in range(best, waiting[r] - 1):

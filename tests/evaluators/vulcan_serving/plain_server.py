@@ -188,7 +188,7 @@ class Server:
                     break
                 wanted = min(wanted, budget)
                 needed = math.ceil(whole / size) - len(hits) + sum(block.holders == 0 for block in hits)
-                if needed + (kept if self.running else 0) > len(memory.free):
+                if needed + (kept if self.running and request not in late else 0) > len(memory.free):
                     break
                 self.waiting.remove(request)
                 self.running.append(request)

@@ -155,13 +155,15 @@ def test_laws_of_every_run(kind, memory):
 def test_waiting_is_bounded_by_patience():
     """Whatever the policy prefers, after that time a request waits for those alone that came before it."""
     spec, workload = world("documents", 600, load=1.2, memory=3 * largest(600, "documents"))
-    worst = check("def score(now, request, engine):\n    return request.arrived\n", SCHEDULING)
-    waits = [
-        simulate(replace(spec, patience_s=patience), workload, worst).metrics()["longest_wait_s"]
-        for patience in (0.0, 60.0, 1e-3)
-    ]
+    last = "def score(now, request, engine):\n    return request.arrived\n"
     fcfs = simulate(spec, workload).metrics()["longest_wait_s"]
-    assert waits[0] > 2 * waits[1] and waits[1] < fcfs + 60 and waits[2] == pytest.approx(fcfs, rel=0.05)
+    for source in (last, f"{last}def reserve(now, engine):\n    return engine.capacity\n"):
+        worst = check(source, SCHEDULING)
+        waits = [
+            simulate(replace(spec, patience_s=patience), workload, worst).metrics()["longest_wait_s"]
+            for patience in (0.0, 60.0, 1e-3)
+        ]
+        assert waits[0] > 2 * waits[1] and waits[1] < fcfs + 60 and waits[2] == pytest.approx(fcfs, rel=0.05)
 
 
 def test_known_lengths_and_streams_of_randomness():
