@@ -49,6 +49,12 @@ def test_an_objective_sees_only_its_references() -> None:
     assert seen == [{"p": {"x": 1.0}}, {}]
 
 
+def test_an_objective_of_what_is_not_measured_is_the_tasks_mistake() -> None:
+    scorer = Scorer(Objective("odd", "x", "odd", lambda m, _: m["y"]), INSTANCES)
+    with pytest.raises(UserError, match=r"objective 'odd' on b: KeyError: 'y' \(test_scorer.py, line \d+\)"):
+        scorer.on_instance("train", "b", {"x": 1.0})
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_score_that_is_no_finite_number_is_the_tasks_mistake(value: float) -> None:
     scorer = Scorer(Objective("odd", "x", "odd", lambda *_: value), INSTANCES)

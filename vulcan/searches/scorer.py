@@ -8,6 +8,7 @@ from statistics import fmean
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
+from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.store.events import InstanceMetrics
 from vulcan.task import Metrics, Objective
 
@@ -37,7 +38,11 @@ class Scorer:
     def on_instance(self, split: SplitName, instance: str, metrics: Metrics) -> float:
         """Return the objective on one instance. Raises UserError if the task's declaration gives no finite number."""
         references: Mapping[str, Metrics] = self._references.get((split, instance), {})
-        score = float(self.objective.score(metrics, references))
+        score = math.nan
+        with (attempt := ForeignCall()):
+            score = float(self.objective.score(metrics, references))
+        if attempt.error is not None:
+            raise UserError(f"objective {self.objective.name!r} on {instance}: {attempt.failure} ({attempt.place})")
         if not math.isfinite(score):
             raise UserError(f"objective {self.objective.name!r} is {score} on {instance}: its scores must be finite")
         return score
