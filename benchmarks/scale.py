@@ -30,9 +30,9 @@ from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasura
 from benchmarks.scale_model import Cluster, Costs, predict
 from benchmarks.throughput import Here
 from vulcan.evaluator import Instance, load_evaluator
+from vulcan.foreign_code import ForeignCall
 from vulcan.registry import find_task
 from vulcan.scoring import Job, Outcome, Setup
-from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Worker
 from vulcan.scoring.ray_executor import RayExecutor

@@ -85,11 +85,12 @@ def test_an_entry_point_that_does_not_load_is_one_line(here):
         ("./without", "no task at without"),
         ("./wrong", "defines no TASK"),
         ("./faulty", "does not load: SyntaxError"),
+        ("./unread", "does not load: FileNotFoundError"),
     ],
 )
 def test_what_is_no_task_is_said_in_one_line(here, name, said):
     (here / "without").mkdir()
-    for pack, text in (("wrong", "TASK = 3"), ("faulty", "def (:")):
+    for pack, text in (("wrong", "TASK = 3"), ("faulty", "def (:"), ("unread", "open('/nowhere')")):
         (here / pack).mkdir()
         (here / pack / "task.py").write_text(text)
     with pytest.raises(UserError, match=said) as caught:

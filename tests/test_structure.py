@@ -24,7 +24,7 @@ LAYERS = (
     {
         "vulcan", "vulcan.closing", "vulcan.errors", "vulcan.imports", "vulcan.interface", "vulcan.properties",
     },
-    {"vulcan.documents", "vulcan.files", "vulcan.sizes"},
+    {"vulcan.documents", "vulcan.files", "vulcan.foreign_code", "vulcan.sizes"},
     {"vulcan.inputs", "vulcan.paths", "vulcan.svg", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.findings import MAX_FINDINGS, EvaluatorFinding, InstanceFinding
+from vulcan.foreign_code import ForeignCall
 from vulcan.task import Json, Metrics, Split, SplitName, Task
 
 if TYPE_CHECKING:
@@ -342,12 +343,11 @@ _BASE = "vulcan.evaluator.Evaluator"
 def load_evaluator(task: Task) -> Evaluator:
     """Import and construct the task's evaluator. Raises UserError where that fails."""
     module_name, _, class_name = task.evaluator.partition(":")
-    try:
+    with (attempt := ForeignCall()):
         declared = getattr(importlib.import_module(module_name), class_name)
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"task {task.name!r}: its evaluator {task.evaluator!r} does not load: {error}") from error
-    if not (isinstance(declared, type) and issubclass(declared, Evaluator)):
-        raise UserError(f"task {task.name!r}: {task.evaluator!r} must be a class that inherits from {_BASE}")
-    if missing := ", ".join(sorted(declared.__abstractmethods__)):
-        raise UserError(f"task {task.name!r}: {task.evaluator!r} lacks {missing}, required by {_BASE}")
-    return declared()
+        if not (isinstance(declared, type) and issubclass(declared, Evaluator)):
+            raise UserError(f"task {task.name!r}: {task.evaluator!r} must be a class that inherits from {_BASE}")
+        if missing := ", ".join(sorted(declared.__abstractmethods__)):
+            raise UserError(f"task {task.name!r}: {task.evaluator!r} lacks {missing}, required by {_BASE}")
+        return declared()
+    raise attempt.user_error(f"task {task.name!r}: its evaluator {task.evaluator!r} does not load")

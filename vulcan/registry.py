@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.foreign_code import ForeignCall
 from vulcan.task import Task
 from vulcan.trust import is_trusted, trust
 
@@ -101,11 +102,9 @@ def _packs(directory: Path) -> list[Path]:
 
 def _load_entry_point(name: str) -> Task:
     (entry, *_) = entry_points(group=ENTRY_POINT_GROUP, name=name)
-    try:
-        task = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"task {name!r}: its entry point {entry.value!r} does not load: {error}") from error
-    return _checked(task, entry.value)
+    with (attempt := ForeignCall()):
+        return _checked(entry.load(), entry.value)
+    raise attempt.user_error(f"task {name!r}: its entry point {entry.value!r} does not load")
 
 
 def _file_of(path: Path) -> Path:
@@ -132,11 +131,10 @@ def _load_file(path: Path) -> Task:
     sys.modules[module_name] = module
     if str(path.parent) not in sys.path:  # a long-lived process loads a task many times
         sys.path.insert(0, str(path.parent))  # so that a task can have its evaluator in a file next to it
-    try:
+    with (attempt := ForeignCall()):
         spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, ValueError, TypeError, NameError, AttributeError) as error:
-        raise UserError(f"{path} does not load: {type(error).__name__}: {error}") from error
-    return _checked(getattr(module, "TASK", None), str(path))
+        return _checked(getattr(module, "TASK", None), str(path))
+    raise attempt.user_error(f"{path} does not load")
 
 
 def _checked(task: object, origin: str) -> Task:

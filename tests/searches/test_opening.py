@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -146,8 +147,11 @@ def test_an_executor_is_known_by_its_name() -> None:
     assert ExecutionConfig("local").count >= 1
 
 
-def test_the_evaluator_of_a_task_is_found_or_the_task_is_named() -> None:
+def test_the_evaluator_of_a_task_is_found_or_the_task_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert error(load_evaluator, replace(TASK, evaluator="nowhere:Evaluator")).startswith("task 'mood_task'")
+    (tmp_path / "half_written.py").write_text("def (\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "SyntaxError" in error(load_evaluator, replace(TASK, evaluator="half_written:Evaluator"))
     assert MOOD_TASK.endswith("mood_task")
 
 

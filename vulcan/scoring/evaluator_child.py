@@ -22,10 +22,10 @@ from vulcan.anvil import Policy, Rejected
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, decisions_of, load_evaluator, located
 from vulcan.findings import InstanceFinding
+from vulcan.foreign_code import ForeignCall, one_line
 from vulcan.python_policy.check import check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import load_task
-from vulcan.scoring.foreign_code import ForeignCall, one_line
 from vulcan.scoring.job import Setup
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.exit_causes import out_of_memory
@@ -69,13 +69,9 @@ class EvaluatorWorker:
         self._set_up("its warm-up run fails", self._warm_up)
 
     def _set_up(self, problem: str, step: Callable[[], None]) -> None:
-        attempt = ForeignCall()
-        with attempt:
-            step()
-        if isinstance(attempt.error, UserError):
-            raise attempt.error
-        if attempt.error is not None:
-            raise UserError(f"task {self.task.name!r}: {problem}: {attempt.failure}")
+        with (attempt := ForeignCall()):
+            return step()
+        raise attempt.user_error(f"task {self.task.name!r}: {problem}")
 
     def _prepare(self) -> None:
         self.evaluator.prepare(self.setup.instances)

@@ -19,8 +19,8 @@ from dataclasses import asdict
 from typing import IO, Any, NoReturn
 
 from vulcan.errors import UserError
+from vulcan.foreign_code import one_line
 from vulcan.scoring.executor import WorkerLost
-from vulcan.scoring.foreign_code import one_line
 from vulcan.scoring.job import Job, JobRequest, Outcome, Setup, Status
 from vulcan.scoring.sandbox.environment import spawn
 from vulcan.scoring.sandbox.exit_causes import classify_exit, describe, is_external, kernel_kills, may_be_external

@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
-from vulcan.scoring.foreign_code import ForeignCall
+from vulcan.foreign_code import ForeignCall
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_wire import MAX_MESSAGE, NO_QUESTION, QUESTION, FrameKind, Frames, Hangup, MessageChannel
 from vulcan.scoring.sandbox import linux

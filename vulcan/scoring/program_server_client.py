@@ -15,7 +15,7 @@ from typing import Literal, NoReturn, Self
 
 from vulcan.closing import Closing
 from vulcan.errors import UserError
-from vulcan.scoring.foreign_code import one_line
+from vulcan.foreign_code import one_line
 from vulcan.scoring.job import Limits
 from vulcan.scoring.program_wire import MAX_MESSAGE, FrameKind, Frames, Hangup
 from vulcan.scoring.sandbox.environment import spawn

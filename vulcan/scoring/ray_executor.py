@@ -16,9 +16,9 @@ from statistics import median
 from typing import Any
 
 from vulcan.errors import UserError
+from vulcan.foreign_code import ForeignCall
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.executor import WorkerLost, WorkerRetired
-from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.scoring.job import JobRequest, Outcome, Setup
 from vulcan.scoring.local_pool import Pool, Worker
 from vulcan.scoring.ray_runtime import HEAD_CHECK_SECONDS, RayRuntime, RayUnavailable

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from vulcan.closing import Closing
-from vulcan.scoring.foreign_code import ForeignCall, one_line
+from vulcan.foreign_code import ForeignCall, one_line
 from vulcan.scoring.sandbox.environment import child_environment
 from vulcan.scoring.sandbox.processes import descendants, is_alive
 

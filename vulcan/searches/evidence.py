@@ -13,7 +13,7 @@ from queue import Queue
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluator, located, notes_on, rungs_of
-from vulcan.scoring.foreign_code import ForeignCall
+from vulcan.foreign_code import ForeignCall
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import not_carried, plain_name

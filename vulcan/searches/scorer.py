@@ -8,7 +8,7 @@ from statistics import fmean
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, SplitName
-from vulcan.scoring.foreign_code import ForeignCall
+from vulcan.foreign_code import ForeignCall
 from vulcan.store.events import InstanceMetrics
 from vulcan.task import Metrics, Objective
 

@@ -10,10 +10,10 @@ from typing import ParamSpec, TypeVar
 
 from vulcan.anvil import Policy, Rejected, check
 from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
+from vulcan.foreign_code import ForeignCall
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
 from vulcan.scoring.evaluator_child import BadMetrics, plain_metrics
-from vulcan.scoring.foreign_code import ForeignCall
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Program, Task
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from vulcan.scoring.foreign_code import ForeignCall
+from vulcan.foreign_code import ForeignCall
 from vulcan.scoring.program_wire import MessageChannel
 
 

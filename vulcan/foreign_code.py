@@ -7,6 +7,8 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Self
 
+from vulcan.errors import UserError
+
 
 class ForeignCall:
     """A context manager that runs foreign code and captures any Exception it raises.
@@ -46,6 +48,12 @@ class ForeignCall:
         if self.error is None:
             return None
         return one_line(f"{type(self.error).__name__}: {self.error}")
+
+    def user_error(self, problem: str) -> UserError:
+        """Return what to raise: the error where it says of itself what to do, else a line of the problem and why."""
+        if isinstance(self.error, UserError):
+            return self.error
+        return UserError(f"{problem}: {self.failure}")
 
 
 def one_line(text: str, length: int = 500) -> str:
