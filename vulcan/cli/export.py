@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
     from vulcan.export import Provenance
     from vulcan.python_policy.check import AnyPolicy
-    from vulcan.task import Task
 
 CONTEXT = TASK_OPTIONS
 
@@ -110,6 +110,8 @@ class _Subject:
     document: ExportSubject
     name: str
     cautions: tuple[str, ...] = ()
+    others: Sequence[AnyPolicy] = ()
+    """Of a task whose formats are listed: its further policies. A format is refused where it takes none of them."""
 
     def tell_verdict(self) -> None:
         """Print the verdict on the run, if it is of one, once the files are written."""
@@ -161,7 +163,7 @@ def _cautions(run: Path, candidate: int) -> tuple[str, ...]:
 
 
 def _of_task(context: typer.Context, file: str | None, name: str, candidate: int | None, *, listed: bool) -> _Subject:
-    """Return a policy's file, or for --list the first policy of the task. Raises UserError, or Exit if rejected."""
+    """Return a policy's file, or for --list those of the task. Raises UserError, or Exit if rejected."""
     from vulcan.anvil import Rejected
     from vulcan.export import Provenance
     from vulcan.python_policy.check import check_policy
@@ -174,33 +176,30 @@ def _of_task(context: typer.Context, file: str | None, name: str, candidate: int
         if not listed:
             raise UserError("with --task a policy's file is needed: vulcan export FILE --task NAME")
         document: ExportSubject = {"task": declared.name}
-        source, settings, shown = _first_seed(declared), {}, f"policies of {declared.name}"
+        settings, shown = {}, f"policies of {declared.name}"
+        for_a_format = sorted(declared.directory.glob("policies/*/*.py"))
+        sources = [*declared.seed_policies().values(), *(each.read_text("utf-8") for each in for_a_format)]
+        if not sources:
+            raise UserError(f"task {declared.name!r} has no policy to try the formats on: name a file")
     else:
         settings = task_settings(declared, context)
         document = {"policy": file}
-        source, shown = read_policy(Path(file), declared.name), f"the policy {file}"
+        sources, shown = [read_policy(Path(file), declared.name)], f"the policy {file}"
     try:
-        policy = check_policy(source, declared)
+        policy, *others = (check_policy(source, declared) for source in sources)
     except Rejected as rejected:
-        first, *others = rejected.violations
-        more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
+        first, *remaining = rejected.violations
+        more = f" (and {len(remaining)} more: see `vulcan check`)" if remaining else ""
         tell(f"rejected: {first}{more}")
         raise typer.Exit(1) from None
     origin = Provenance(declared.name, Path(file or "").name, candidate="", proposer="", date="", settings=settings)
-    return _Subject(policy, origin, document, shown)
-
-
-def _first_seed(task: Task) -> str:
-    seeds = task.seed_policies()
-    if not seeds:
-        raise UserError(f"task {task.name!r} has no policy to try the formats on: name a file")
-    return next(iter(seeds.values()))
+    return _Subject(policy, origin, document, shown, others=others)
 
 
 def _list(subject: _Subject, as_json: bool) -> None:
     from vulcan.export.formats import every_format
 
-    attempts = every_format(subject.policy, subject.provenance)
+    attempts = every_format(subject.policy, subject.provenance, subject.others)
     if as_json:
         rows: list[ExportFormat] = [
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}

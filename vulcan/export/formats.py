@@ -18,7 +18,7 @@ Formats that a pack declares in `export/formats.toml` are those of `vulcan.expor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -230,9 +230,15 @@ class FormatResult:
         return self.exporter.format
 
 
-def every_format(policy: AnyPolicy, provenance: Provenance) -> list[FormatResult]:
-    """Export to every format of the policy's task. Raises UserError if the pack is broken."""
-    return [_attempt(policy, exporter, provenance) for exporter in exporters_of(policy.task).values()]
+def every_format(policy: AnyPolicy, provenance: Provenance, others: Sequence[AnyPolicy] = ()) -> list[FormatResult]:
+    """Export the policy to every format of its task, or else the first of `others` that a format takes.
+
+    Raises UserError if the pack is broken.
+    """
+    found = [_attempt(policy, exporter, provenance) for exporter in exporters_of(policy.task).values()]
+    for other in others:
+        found = [_attempt(other, made.exporter, provenance) if made.refusal else made for made in found]
+    return found
 
 
 def _attempt(policy: AnyPolicy, exporter: Exporter, provenance: Provenance) -> FormatResult:
