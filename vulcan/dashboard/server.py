@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-import jinja2
 import uvicorn
 from markupsafe import Markup
 from starlette.applications import Starlette
@@ -46,7 +45,7 @@ from vulcan.results.explanation import can_explain
 from vulcan.results.findings_html import STYLE
 from vulcan.results.report.comparison import comparison_document, comparison_page
 from vulcan.results.report.data import Report, difference
-from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text, page_text
+from vulcan.results.report.html_page import MEANINGS, diff_kind, figure_text, page_templates, page_text
 from vulcan.results.run import compare_instances, scorer_of
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -144,10 +143,9 @@ def _without_port(host: str) -> str:
 
 
 PLACE = Path(__file__).parent
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(PLACE / "page"), autoescape=True, undefined=jinja2.StrictUndefined
+_TEMPLATES = page_templates(
+    PLACE / "page", figure=figure_text, diff_kind=diff_kind, part=lambda name: quote(str(name), safe="")
 )
-_TEMPLATES.filters.update(figure=figure_text, diff_kind=diff_kind, part=lambda name: quote(str(name), safe=""))
 
 
 def _page(request: Request, template: str, status: int = 200, **values: Any) -> Response:

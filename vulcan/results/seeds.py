@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.documents.report import SeedRow, SeedsDocument
 from vulcan.documents.verdict import Conclusion, Gain
-from vulcan.results.run import comparison_of, scorer_of
+from vulcan.results.run import comparison_of
 from vulcan.searches.bootstrap import selection_bias
 from vulcan.searches.evidence import SPLITS
+from vulcan.searches.scorer import Scorer
 from vulcan.searches.verdict import RunVerdict, verdict_of
 from vulcan.store import RunRecord
 from vulcan.store.events import BaselineMeasured
-from vulcan.store.runs import open_store
 from vulcan.terminal_text import count
 
 
@@ -32,11 +31,6 @@ class SeedResult:
     fingerprint: str = ""
     baseline: BaselineMeasured | None = None
     units: tuple[float, ...] = ()
-
-
-def compare_seeds(runs: Sequence[Path]) -> SeedsDocument:
-    """Compare finished searches that differ in their seed alone. Raises UserError."""
-    return seeds_document([_result_of(run) for run in runs])
 
 
 def seeds_document(results: Sequence[SeedResult]) -> SeedsDocument:
@@ -62,10 +56,9 @@ def seeds_document(results: Sequence[SeedResult]) -> SeedsDocument:
     }
 
 
-def _result_of(run: Path) -> SeedResult:
-    with closing(open_store(run)) as store:
-        record = RunRecord.of(store.events())
-    compared = comparison_of(record, scorer_of(record))
+def seed_result(run: Path, record: RunRecord, scorer: Scorer | None) -> SeedResult:
+    """Return what a finished search is compared by with those of other seeds."""
+    compared = comparison_of(record, scorer)
     verdict = None if compared is None else verdict_of(compared)
     row: SeedRow = {
         "seed": int(record.config["seed"]),

@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from vulcan import svg
@@ -16,9 +15,9 @@ from vulcan.errors import UserError
 from vulcan.results import figures
 from vulcan.results.figures import Curve
 from vulcan.results.report.data import Report, progress
-from vulcan.results.report.html_page import PLACE, aligned, page_text
+from vulcan.results.report.html_page import PLACE, aligned, page_templates, page_text
 from vulcan.results.run import run_document, state_of
-from vulcan.results.seeds import compare_seeds
+from vulcan.results.seeds import seed_result, seeds_document
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.svg import Figure
@@ -61,7 +60,7 @@ def _together(reports: Sequence[Report]) -> SeedsDocument | None:
         return None
     if any(report.record.instances != reports[0].record.instances for report in reports):
         return None
-    return compare_seeds([report.path for report in reports])
+    return seeds_document([seed_result(report.path, report.record, report.scorer) for report in reports])
 
 
 def _compared(report: Report) -> ComparedRun:
@@ -139,17 +138,17 @@ _POLICY = (
 def comparison_page(document: ComparisonDocument, head: Markup | None = None) -> str:
     """Render the comparison as one HTML page, self-contained unless its style is in `head`; models' text is escaped."""
     drawn = _overlay(document)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters.update(aligned=aligned)
-    return environment.get_template("comparison.html.j2").render(
-        doc=document,
-        columns=_COLUMNS,
-        lines=[_cells(run) for run in document["runs"]],
-        named=[(_name(run), run) for run in document["runs"]],
-        drawn=None if drawn is None else Markup(drawn.svg()),
-        head=head or Markup(f"{_POLICY}<style>{page_text('report.css')}{svg.STYLE}</style>"),
+    return (
+        page_templates(PLACE, aligned=aligned)
+        .get_template("comparison.html.j2")
+        .render(
+            doc=document,
+            columns=_COLUMNS,
+            lines=[_cells(run) for run in document["runs"]],
+            named=[(_name(run), run) for run in document["runs"]],
+            drawn=None if drawn is None else Markup(drawn.svg()),
+            head=head or Markup(f"{_POLICY}<style>{page_text('report.css')}{svg.STYLE}</style>"),
+        )
     )
 
 

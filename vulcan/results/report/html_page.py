@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +64,7 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
     """Render the page, with figures, data and scripts inlined; text written by a model is escaped."""
     findings = _findings(report)
     drawn = _figures(report)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(PLACE), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters.update(figure=figure_text, aligned=aligned, json=_json, diff_kind=diff_kind)
+    environment = page_templates(PLACE, figure=figure_text, aligned=aligned, json=_json, diff_kind=diff_kind)
     splits = [split for split in SPLITS if document[split] is not None]
     lines, equal = standings(report, splits)
     return environment.get_template("report.html.j2").render(
@@ -130,6 +127,15 @@ def diff_kind(line: str) -> str:
 
 
 PLACE = Path(__file__).parent / "page"
+
+
+def page_templates(place: Path, **filters: Callable[[Any], object]) -> jinja2.Environment:
+    """Return the templates of pages in a directory, with these filters; they escape all text."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(place), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters.update(filters)
+    return environment
 
 
 def page_text(name: str) -> str:
