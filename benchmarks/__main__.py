@@ -30,7 +30,7 @@ SUITES = {
     "cache_engine": "requests per second of the cache engine",
     "turnaround": "from a reply to a score, by stage",
     "throughput": "candidates per hour of a search",
-    "scale": "Ray on several nodes, and a model of many",
+    "scale": "Ray on several nodes",
     "memory": "bytes per object and per request",
     "link_engine": "packets per second of the link simulator",
     "prefix_engine": "blocks and server-minutes per second of the simulators of model servers, and SGLang's cache",
