@@ -18,12 +18,12 @@ DATA = Path(os.environ.get("VULCAN_DATA", ROOT / ".." / "shared" / "data"))
 
 
 @cache
-def recorded_run() -> Path:
-    """The run directory of the recorded search for a cache, unpacked once in a process."""
+def recorded_run(task: str = "cache-eviction") -> Path:
+    """The run directory of a recorded search, unpacked once in a process."""
     place = tempfile.TemporaryDirectory()
     atexit.register(place.cleanup)
     run = Path(place.name) / "recorded"
-    with tarfile.open(RECORDED / "cache-eviction.tar.xz") as archive:
+    with tarfile.open(RECORDED / f"{task}.tar.xz") as archive:
         archive.extractall(run)
     return run
 

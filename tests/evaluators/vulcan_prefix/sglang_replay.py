@@ -82,6 +82,7 @@ class SglangTree:
         self.decisions = 0
 
     def make(self, params: CacheInitParams) -> Any:
+        radix_module.TreeNode.counter = 0  # nodes are numbered as in a process of its own
         return RadixCache(params)
 
     def leaves(self) -> int:

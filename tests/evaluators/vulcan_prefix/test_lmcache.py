@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -34,10 +34,13 @@ BYTES = 2 * 256 * 8 * 2
 class Cache:
     """LMCache's `LocalCPUBackend` with room for some chunks, used as its engine uses it."""
 
+    made: ClassVar[list[LocalCPUBackend]] = []
+
     def __init__(self, policy: str) -> None:
         config = LMCacheEngineConfig.from_defaults(cache_policy=policy, local_cpu=True)
         PinMonitor.GetOrCreate(config)
         self.backend = LocalCPUBackend(config, memory_allocator=MixedMemoryAllocator(ROOM * BYTES))
+        self.made.append(self.backend)
 
     def key(self, chunk: int) -> CacheEngineKey:
         return CacheEngineKey("model", 1, 0, chunk, torch.float16)
@@ -68,18 +71,11 @@ def prompts(seed: int, count: int = 300) -> list[list[int]]:
 
 
 @pytest.fixture(autouse=True)
-def _emptied(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _emptied() -> Iterator[None]:
     """Free what caches hold at the end, which LMCache warns about otherwise."""
-    made: list[LocalCPUBackend] = []
-    construct = Cache.__init__
-
-    def constructed(cache: Cache, policy: str) -> None:
-        construct(cache, policy)
-        made.append(cache.backend)
-
-    monkeypatch.setattr(Cache, "__init__", constructed)
     yield
-    for backend in made:
+    while Cache.made:
+        backend = Cache.made.pop()
         for key in list(backend.hot_cache):
             backend.remove(key)
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 from exported_modules import FEATURES, TASK, exported
+from locations import recorded_run
 from plain_prefix import serve
 
-from vulcan.anvil import check
+from vulcan import load
+from vulcan.anvil import Policy, check
 from vulcan_prefix.simulate import simulate
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
@@ -106,37 +108,51 @@ def test_t_lru_of_its_unified_cache_finds_the_same_tokens_at_every_request(trace
     assert simulate("tlru", trace, capacity * trace.block_tokens, load=0.5).found.tolist() == found
 
 
+def with_exported(
+    policy: Policy, name: str, cache: type[SglangTree], trace: PromptTrace, capacity: int, folder: Path
+) -> SglangTree:
+    """A cache of SGLang's with the exported policy."""
+    module = exported(policy, "sglang", folder, name)
+    module.time = clock = use_clock()  # type: ignore[attr-defined]
+
+    def describe(node: Any) -> tuple[int, int, bool]:
+        return tree.describe(node)
+
+    module.register(name=f"vulcan_{name}", describe=describe)
+    tree = cache(trace, capacity, f"vulcan_{name}", clock)
+    return tree
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lru", "lfu", "slru", "fifo"])
+@pytest.mark.parametrize("name", ["lru", "lfu", "slru", "fifo", "found"])
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.4])
 def test_its_strategies_find_the_same_tokens_at_every_request_of_a_recorded_trace(
-    name: str, share: float, mooncake: PromptTrace
+    name: str, share: float, mooncake: PromptTrace, tmp_path: Path
 ) -> None:
-    capacity = int(share * mooncake.block_count)
-    found = replayed(SglangTree(mooncake, capacity, name, use_clock()), mooncake, capacity)
-    ours = simulate(name, mooncake, capacity * mooncake.block_tokens, load=0.5).found
-    print(f"{name} at {share:.0%}: {sum(found) * mooncake.block_tokens / 1e6:.2f} million tokens found")
+    capacity, policy = int(share * mooncake.block_count), None
+    if name == "found":
+        policy = check(load(recorded_run("prefix-cache")).best.source, TASK)
+        tree = with_exported(policy, name, SglangTree, mooncake, capacity, tmp_path)
+    else:
+        tree = SglangTree(mooncake, capacity, name, use_clock())
+    found = replayed(tree, mooncake, capacity)
+    ours = simulate(policy or name, mooncake, capacity * mooncake.block_tokens, load=0.5).found
+    print(f"{name} at {share:.0%}: {sum(found) * mooncake.block_tokens / 1e6:.2f} million tokens found", end="")
+    last = mooncake.requests * 4 // 5
+    for each in (found, ours):
+        hits = sum(each[last:]) * mooncake.block_tokens / mooncake.prompt_tokens[last:].sum()
+        print(f", {hits:.2%} of the last fifth", end="")
     assert ours.tolist() == found
 
 
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("cache", [SglangTree, UnifiedTree])
 def test_an_exported_policy_finds_the_same_tokens_at_every_request(
-    name: str, cache: type[SglangTree], trace: PromptTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, cache: type[SglangTree], trace: PromptTrace, tmp_path: Path
 ) -> None:
     policy = check(POLICIES[name], TASK)
-    module = exported(policy, "sglang", tmp_path, name)
-    clock = use_clock()
-    monkeypatch.setattr(module, "time", clock)
-    trees: list[SglangTree] = []
-
-    def describe(node: Any) -> tuple[int, int, bool]:
-        return trees[-1].describe(node)
-
-    module.register(name=f"vulcan_{name}", describe=describe)
     capacity = int(0.1 * trace.block_count)
-    trees.append(cache(trace, capacity, f"vulcan_{name}", clock))
-    found = replayed(trees[0], trace, capacity)
+    found = replayed(with_exported(policy, name, cache, trace, capacity, tmp_path), trace, capacity)
     assert simulate(policy, trace, capacity * trace.block_tokens, load=0.5).found.tolist() == found
 
 

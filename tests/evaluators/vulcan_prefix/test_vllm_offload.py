@@ -24,8 +24,6 @@ if importlib.util.find_spec("vllm") is None:
 from vllm.v1.kv_offload.base import LookupResult, ReqContext, make_offload_key
 from vllm.v1.kv_offload.cpu.manager import CPUOffloadingManager
 
-"""Chunks are held while they are copied, not while an output is written."""
-
 POLICIES = {
     "features": FEATURES,
     "statistics": """
@@ -136,7 +134,7 @@ def found_by(source: str, trace: PromptTrace, capacity: int, path: Path, patch: 
 
 
 def served(tree: Offload, trace: PromptTrace, capacity: int) -> list[int]:
-    found, _ = serve(trace, tree, capacity, load=0.5, decode_ms=0.0)
+    found, _ = serve(trace, tree, capacity, load=0.5, decode_ms=0.0)  # chunks are held while they are copied alone
     assert tree.evictions
     name = type(tree.manager._policy).__name__
     print(f"{name}: {sum(found):,} chunks found, {1e3 * tree.seconds / tree.evictions:.2f} ms an eviction")
