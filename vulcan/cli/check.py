@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vulcan.cli.options import TASK_OPTIONS, AsJson, TaskName, task_settings
+from vulcan.cli.options import TASK_OPTIONS, AsJson, PolicyFile, TaskName, task_settings
 from vulcan.cli.output import print_json, read_policy, say
 from vulcan.searches.options import OPTIONS, check_choice
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
+    policy: PolicyFile,
     task: TaskName,
     as_json: AsJson = False,
 ) -> None:
@@ -47,12 +47,8 @@ def check(
     try:
         checked = check_policy(source, declared)
     except Rejected as rejected:
-        if as_json:
-            refusal: CheckDocument = {"policy": str(policy), "accepted": False, "violations": rejected.violations}
-            print_json(refusal)
-        else:
-            say(f"rejected: {policy}")
-            _explain(source, rejected.violations)
+        refusal: CheckDocument = {"policy": str(policy), "accepted": False, "violations": rejected.violations}
+        _refuse(refusal, source, rejected, as_json)
         raise typer.Exit(1) from None
     if not isinstance(checked, Policy):
         _print_program(policy, checked, as_json=as_json)
@@ -67,6 +63,14 @@ def check(
         print_json(document)
         return
     _describe(policy, checked)
+
+
+def _refuse(document: CheckDocument | VerifyDocument, source: str, rejected: Rejected, as_json: bool) -> None:
+    if as_json:
+        print_json(document)
+        return
+    say(f"rejected: {document['policy']}")
+    _explain(source, rejected.violations)
 
 
 def _print_program(path: Path, checked: ProgramPolicy, *, as_json: bool) -> None:
@@ -180,7 +184,7 @@ def _document(policy: Policy) -> PlanDocument:
 
 
 def verify(
-    policy: Annotated[Path, typer.Argument(help="Policy file, or a module written by `vulcan export`.")],
+    policy: PolicyFile,
     task: TaskName,
     as_json: AsJson = False,
     seconds: Annotated[
@@ -212,7 +216,14 @@ def verify(
     try:
         checked = check(source, declared)
     except Rejected as rejected:
-        _refuse(policy, declared.name, rejected, as_json)
+        refusal: VerifyDocument = {
+            "policy": str(policy),
+            "task": declared.name,
+            "accepted": False,
+            "violations": rejected.violations,
+            "properties": [],
+        }
+        _refuse(refusal, source, rejected, as_json)
         raise typer.Exit(1) from None
     chosen = _chosen(checked.task, property_ or [])
     verdicts = verdicts_on(checked, chosen, seconds)
@@ -239,22 +250,6 @@ def _chosen(task: Task, names: list[str]) -> list[Property]:
             there = f"there are {', '.join(map(repr, known))}" if known else "it declares none"
             raise UserError(f"task {task.name!r} declares no property {name!r}{did_you_mean(name, known)}; {there}")
     return [known[name] for name in dict.fromkeys(names)] if names else list(task.properties)
-
-
-def _refuse(policy: Path, task: str, rejected: Rejected, as_json: bool) -> None:
-    if as_json:
-        document: VerifyDocument = {
-            "policy": str(policy),
-            "task": task,
-            "accepted": False,
-            "violations": rejected.violations,
-            "properties": [],
-        }
-        print_json(document)
-        return
-    say(f"rejected: {policy}")
-    for violation in rejected.violations:
-        say(f"  {violation}")
 
 
 def _show(policy: Path, verdicts: list[Verdict]) -> None:

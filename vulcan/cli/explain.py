@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, Part, TaskName, task_settings
+from vulcan.cli.options import TASK_OPTIONS, AllowUnsandboxed, AsJson, Part, PolicyFile, TaskName, task_settings
 from vulcan.cli.output import print_json, print_table, read_policy, say, tell
 from vulcan.files import write_output
 
 if TYPE_CHECKING:
     from vulcan.findings import EvaluatorFinding
+    from vulcan.results.explanation import Explanation
 
 CONTEXT = TASK_OPTIONS
 
-PolicyFile = Annotated[
-    Path, typer.Argument(metavar="POLICY", help="Policy file, or a module written by `vulcan export`.")
-]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a self-contained HTML page with pictures to this file.")
 ]
@@ -93,13 +91,7 @@ def hazards(context: typer.Context, task: TaskName, as_json: AsJson = False) -> 
     from vulcan.registry import find_task
     from vulcan.results import explanation
 
-    found = explanation.hazards(task, task_settings(find_task(task), context))
-    if as_json:
-        print_json(found.document())
-        return
-    for instance in found.instances:
-        say(f"\n{instance}")
-        print_findings(found.of(instance))
+    _print(explanation.hazards(task, task_settings(find_task(task), context)), as_json)
 
 
 def _explain(
@@ -123,6 +115,10 @@ def _explain(
         tell(f"wrote {output}")
         if not as_json:
             return
+    _print(found, as_json)
+
+
+def _print(found: Explanation, as_json: bool) -> None:
     if as_json:
         print_json(found.document())
         return

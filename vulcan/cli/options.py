@@ -25,6 +25,9 @@ TaskArgument = Annotated[
     str,
     typer.Argument(help="Task name, or the directory of your own task."),
 ]
+PolicyFile = Annotated[
+    Path, typer.Argument(metavar="POLICY", help="Policy file, or a module written by `vulcan export`.")
+]
 Part = Annotated[
     str,
     typer.Option(
