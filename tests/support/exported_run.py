@@ -5,11 +5,13 @@ from __future__ import annotations
 from random import Random
 from types import ModuleType, SimpleNamespace
 
+from anvil_toy import HEAD
 from anvil_twin import bits
 from anvil_values import value_of
 from exported import load, provenance
 
 from vulcan.anvil import Policy
+from vulcan.anvil.grammar import grammar
 from vulcan.export.python.module import python_module
 from vulcan.export.python.state import has_state
 from vulcan.export.python.statistic_names import state_argument
@@ -201,3 +203,17 @@ def few_values(signature: Signature, random: Random) -> Values:
         if isinstance(argument, History):
             made |= {f"{argument.name}.{query}": 0.0 for query in ("contains", "count", "age")}
     return made
+
+
+def every_statistic(feature: str, at: float = 0.1) -> str:
+    """A policy of each statistic of each scope of a feature; arguments are the least, at 1 the most, or between."""
+    terms = []
+    for kind in grammar.STATISTICS.values():
+        for scope in kind.scopes:
+            given = [f"item.{feature}"] if kind.looks_for else []
+            for each in kind.arguments:
+                value = each.low + at * (min(each.most(scope), 512) - each.low)
+                given.append(str(round(value)) if each.whole else f"{value:.3g}")
+            owner = "item" if scope == "entity" else "world"
+            terms.append(f"    total = total * 0.75 + {owner}.{feature}.{kind.name}({', '.join(given)})\n")
+    return f"{HEAD}    total = 0\n{''.join(terms)}    return total\n"

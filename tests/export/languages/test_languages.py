@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import anvil_entries
 import pytest
 from anvil_state import STATEFUL
-from anvil_toy import HEAD, TOY, returning
+from anvil_toy import TOY, returning
 from anvil_twin import bits
 from anvil_values import values_for
 from effort import examples
-from exported_run import few_values, life
+from exported_run import every_statistic, few_values, life
 from language_programs import Go, Java, LanguageProgram, Rust, missing
 from policy_trees import accepted, random_program
 from sender_states import sender_state
@@ -63,16 +62,6 @@ def compare(language: type[LanguageProgram], programs: list[LanguageProgram], fo
             value = next(got)
             assert bits(value) == bits(expected), f"{what}: {value!r}, reference {expected!r}\n{program.policy.source}"
     assert next(got, None) is None
-
-
-def every_statistic(feature: str) -> str:
-    """A policy of each statistic of each scope, as the language's page has it for examples."""
-    texts = [each.text for of in anvil_entries.STATISTICS.values() for each, _ in of.values()]
-    names = {"obj.": "item.", "pool.": "world.", ".size": f".{feature}"}
-    for old, new in names.items():
-        texts = [text.replace(old, new) for text in texts]
-    terms = "".join(f"    total = total * 0.75 + {text}\n" for text in texts)
-    return f"{HEAD}    total = 0\n{terms}    return total\n"
 
 
 OCCASIONS = """

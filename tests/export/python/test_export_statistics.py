@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import re
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,65 +13,17 @@ import pytest
 from anvil_toy import TOY, returning
 from anvil_values import values_for
 from effort import ALL
-from exported_run import Exported, compare, few_values, life, module_of
+from exported_run import Exported, compare, every_statistic, few_values, life, module_of
 
 from vulcan.anvil import check
-from vulcan.anvil.grammar import grammar
 from vulcan.task import Feature, Global, Objective, Scalar, Task, Value
 
-ARGUMENTS = {
-    "": ("",), "alpha": ("0.001", "0.3", "0.999"), "k": ("1", "2", "5", "64"), "n": ("1", "2", "7", "64"),
-    "p": ("0", "0.25", "0.5", "0.999", "1"),
-}  # fmt: skip
 
-
-def spelled(owner: str, feature: str, kind: grammar.StatisticKind, value: str) -> Iterator[str]:
-    """The statistic with a range of arguments, looking for the value where it looks for one."""
-    names = [argument.name for argument in kind.arguments] or [""]
-    for i in range(max(len(ARGUMENTS[name]) for name in names)):
-        numbers = [ARGUMENTS[name][i % len(ARGUMENTS[name])] for name in names]
-        given = [*([value] if kind.looks_for else []), *(number for number in numbers if number)]
-        yield f"{owner}.{feature}.{kind.name}({', '.join(given)})"
-
-
-def statistics() -> Iterator[tuple[str, grammar.Scope, str]]:
-    """Each kind, at each scope, of each feature of the toy task: kind, scope and expression."""
-    names = [f.name for f in TOY.signature.entity.features if f.name != "id"]
-    for kind in grammar.STATISTICS.values():
-        for scope in kind.scopes:
-            for name in names:
-                owner = "item" if scope == "entity" else "world"
-                for text in spelled(owner, name, kind, f"item.{name}"):
-                    yield kind.name, scope, text
-        if "system" in kind.scopes:
-            for feature in ("world.load", "world.members"):
-                for text in spelled(*feature.split("."), kind, feature):
-                    yield kind.name, "system", text
-            for text in spelled("now", "", kind, "now"):
-                yield kind.name, "system", text.replace("..", ".")
-            if kind.looks_for:
-                for text in spelled("world", "id", kind, "item.id"):
-                    yield kind.name, "system", text
-
-
-@pytest.mark.parametrize("scope", ["entity", "system", "population"])
-@pytest.mark.parametrize("kind", grammar.STATISTICS)
-def test_each_statistic_has_the_bits_of_the_reference(kind: str, scope: str) -> None:
-    texts = [text for name, where, text in statistics() if (name, where) == (kind, scope)][:: 1 if ALL else 4]
-    assert bool(texts) == (scope in grammar.STATISTICS[kind].scopes)
-    random = Random(f"{kind} {scope}")
-    answers: set[float] = set()
-    for text in texts:
-        policy = check(returning(text), TOY)
-        assert [(s.kind, s.scope) for s in policy.plan.statistics] == [(kind, scope)]
-        events = life(TOY, random, 60 if ALL else 25, few_values)
-        assert compare(policy, events) > (60 if ALL else 25)
-        reference = policy.reference()
-        for key, values in events:
-            if values is not None:
-                answers.add(reference(values, key))
-                reference.observe(key, values)
-    assert not texts or len(answers) > 1  # else the statistic was not put to the test
+@pytest.mark.parametrize("feature", ["whole", "signed", "positive", "huge", "flag"])
+def test_every_statistic_has_the_bits_of_the_reference(feature: str) -> None:
+    for at in (0.0, 0.01, 0.1, 0.5, 1.0):
+        policy = check(every_statistic(feature, at), TOY)
+        assert compare(policy, life(TOY, Random(feature), 150 if ALL else 70, few_values)) > 70
 
 
 AT_EDGES = (
@@ -147,10 +98,8 @@ def test_a_task_without_an_entity_has_the_bits_of_the_reference(arguments: tuple
 # What is kept, and for how long
 
 
-@pytest.mark.parametrize("scope", ["entity", "system", "population"])
-def test_nothing_of_an_entity_stays_once_it_left(scope: str) -> None:
-    texts = [text for _, where, text in statistics() if where == scope][::7]
-    policy = check(returning(" + ".join(texts)), TOY)
+def test_nothing_of_an_entity_stays_once_it_left() -> None:
+    policy = check(every_statistic("whole"), TOY)
     exported = Exported(policy, module_of(policy)[1])
     exported.entity_class = type("Item", (exported.entity_class,), {})
     gc.freeze()  # what is there already need not be looked through each time
