@@ -1,24 +1,19 @@
-"""Budgets around real calls of both ways to a model, against a real server."""
+"""Budgets around real calls of both ways to a model, against a real server; tests/searches has many at a time."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from chat_server import Behaviour, ChatServer, Exchange, Received, answer, cut_off, fail, stall, stall_after_headers
+from chat_server import Behaviour, ChatServer, answer, cut_off, fail, stall, stall_after_headers
 
 from vulcan.errors import UserError
-from vulcan.models import Budget, BudgetExhausted, Message, ModelUnavailable, Reply, Request, open_proposer
+from vulcan.models import Budget, Message, ModelUnavailable, Request, open_proposer
 from vulcan.models.call_settings import CallSettings
-from vulcan.models.prices import max_prompt_tokens
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
 
 CHAT = (Message("user", "Write one."),)
-PROMPT = max_prompt_tokens(CHAT)  # 10 bytes and what comes around them: 282
-WIDTH = 32
 
 Open = Callable[..., RemoteModel]
 
@@ -46,61 +41,6 @@ def open_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     yield open_
     for model in opened:
         model.close()
-
-
-class Till:
-    """A server's script that charges each call as dearly as it may, and notes the most that was ever open."""
-
-    def __init__(self, meet: int) -> None:
-        self._lock = threading.Lock()
-        self._open = 0
-        self.most_open = 0
-        self.charged = 0
-        self._together = threading.Event()
-        self._meet = meet
-
-    def __call__(self, received: Received) -> Behaviour:
-        def behave(exchange: Exchange) -> None:
-            with self._lock:
-                self._open += 1
-                self.most_open = max(self.most_open, self._open)
-                if self._open >= self._meet:
-                    self._together.set()
-            self._together.wait(10)  # nobody is answered before so many have asked
-            limit = received.body.get("max_tokens") or received.body["max_completion_tokens"]
-            with self._lock:
-                self._open -= 1
-                self.charged += PROMPT + limit
-            answer("hello", usage=(PROMPT, limit))(exchange)
-
-        return behave
-
-
-def call_all(model: RemoteModel, count: int) -> list[Reply | None]:
-    def call(number: int) -> Reply | None:
-        try:
-            return model.propose(request(number))
-        except BudgetExhausted:
-            return None
-
-    with ThreadPoolExecutor(WIDTH) as threads:
-        return list(threads.map(call, range(count)))
-
-
-def test_32_calls_in_flight_stay_within_the_tokens(open_model: Open) -> None:
-    # 1,000 tokens a call at most: 40 calls fit
-    budget = Budget(tokens=40_999)
-    till = Till(meet=WIDTH)
-    with ChatServer(till) as server:
-        replies = call_all(open_model(server.url, budget), 100)
-        assert len(server.requests) == 40
-    assert sum(reply is not None for reply in replies) == 40
-    assert till.most_open == WIDTH
-    assert till.charged == budget.spent().tokens == 40_000
-    assert budget.spent().reserved.tokens == 0
-    assert budget.exhausted() == (
-        "the budget of 40999 tokens is used up: 40000 are spent, and the next call may take 1000"
-    )
 
 
 def test_tokens_that_the_server_does_not_report_are_estimated_and_that_is_said_once(
