@@ -54,7 +54,10 @@ def test_clang_compiles_the_queue_without_a_warning(name: str, tmp_path: Path) -
     assert built(POLICIES[name], tmp_path).stat().st_size > 1000
 
 
-@pytest.mark.skipif("bpf_qdisc_skb_drop" not in Path("/proc/kallsyms").read_text(), reason="no CONFIG_NET_SCH_BPF")
+@pytest.mark.skipif(
+    "bpf_qdisc_skb_drop" not in Path("/proc/kallsyms").read_text(),
+    reason="this kernel is built without CONFIG_NET_SCH_BPF: queue disciplines in BPF, which Linux has since 6.16",
+)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may load programs into the kernel")
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_kernel_takes_the_queue(name: str, tmp_path: Path) -> None:
