@@ -1,16 +1,15 @@
-"""Real traces for the tests of the baselines, parsed here so that these tests depend on no trace reader."""
+"""Traces for the tests of the baselines."""
 
 from __future__ import annotations
 
-import gzip
-import io
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 from real_data import real_data
+
+from vulcan_traces import load_trace
 
 NEVER = -1
 
@@ -53,28 +52,5 @@ def columns(ids: NDArray[np.integer], sizes: NDArray[np.integer]) -> Columns:
 @cache
 def real_trace(name: str) -> Columns:
     """Return a trace of the data directory by its relative path; skips the test where it is absent."""
-    path = real_data("cache", name)
-    if name.endswith(".oracleGeneral.bin"):
-        record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
-        rows = np.fromfile(path, record)
-        return columns(rows["id"], rows["size"])
-    if name.endswith(".lis.zst"):
-        with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as text:
-            extents = np.loadtxt(io.TextIOWrapper(text), np.int64, usecols=(0, 1), ndmin=2)
-        return _unit_columns(_blocks(extents))
-    if name.endswith(".trace.gz"):
-        with gzip.open(path, "rt") as file:
-            return _unit_columns(np.array([int(word) for word in file if word.strip().isdigit()]))
-    rows = np.loadtxt(path, np.int64, delimiter="\t")
-    return columns(rows[:, 1], rows[:, 2])
-
-
-def _unit_columns(ids: NDArray[np.int64]) -> Columns:
-    return columns(ids, np.ones(len(ids), np.int64))
-
-
-def _blocks(extents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the single blocks of requests given as (first block, number of blocks)."""
-    lengths = extents[:, 1]
-    starts = np.repeat(extents[:, 0] - (np.cumsum(lengths) - lengths), lengths)
-    return starts + np.arange(lengths.sum())
+    trace = load_trace(real_data("cache", name))
+    return Columns(trace.objects, trace.sizes, trace.next_access, trace.object_count)
