@@ -18,6 +18,7 @@ from vulcan.store.file import make_file
 from vulcan.store.journal import journal_of, read_journal
 from vulcan.store.recovery import repair
 from vulcan.store.runs import FILE
+from vulcan.store.sqlite import DamagedRun
 
 PAGE = 4096
 Damage = Callable[[bytearray, random.Random], None]
@@ -119,6 +120,8 @@ def test_a_journal_is_written_again_from_a_sound_run(runs: Runs, tmp_path: Path,
             (other := tmp_path / "other").mkdir()
             Runs.recorded(other, runs.executor, seed=5)
             journal.write_bytes(journal_of(other / FILE).read_bytes())
+            with pytest.raises(DamagedRun, match=r"of another search; .* sets that aside"):
+                held(run)
     done = repair(run / FILE)
     assert done is not None
     assert (done.file, done.replies) == (str(journal), len(runs.calls))

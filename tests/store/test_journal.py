@@ -124,24 +124,6 @@ def test_the_file_that_lacks_what_the_journal_knows_is_damaged(path: Path) -> No
         assert sorted(store.calls(), key=CALLS.index) == list(CALLS)
 
 
-def test_a_journal_of_another_search_is_set_aside_and_nothing_of_it_is_used(path: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other" / FILE
-    other.parent.mkdir()
-    with closing(SQLiteStore(other, create=True)) as store:
-        store.append(RunStarted({"task": "another"}, "0"))
-        store.record(CALL)
-    journal_of(other).rename(journal_of(path))
-    with closing(SQLiteStore(path)) as store, pytest.raises(DamagedRun, match=r"of another search; .* sets that aside"):
-        list(store.events())
-    done = repair(path)
-    assert done is not None
-    assert "is of another search" in done.damage
-    assert done.kept_as == f"{journal_of(path)}.damaged-1"
-    with closing(SQLiteStore(path)) as store:
-        assert store.call(77, 0) is None
-    assert entries_of(read_journal(journal_of(path))) == [STARTED, QuestionAsked(1, 0), *CALLS]
-
-
 def test_two_processes_that_write_to_one_run_are_told(path: Path) -> None:
     """As where the lock of the run was removed."""
     with closing(SQLiteStore(path)) as one, closing(SQLiteStore(path)) as other:

@@ -15,7 +15,7 @@ from awkward_events import CALLS, EVENTS
 
 from vulcan.errors import UserError
 from vulcan.store import SQLiteStore
-from vulcan.store.events import CandidateProposed, Event, RunStarted, WinnerChosen
+from vulcan.store.events import CandidateProposed, RunStarted, WinnerChosen
 from vulcan.store.sqlite import FORMAT
 
 WRITER = """
@@ -191,21 +191,6 @@ def test_a_file_that_is_not_ours_is_left_as_it_was(path: Path) -> None:
         SQLiteStore(path)
     assert path.read_bytes() == before
     assert sorted(p.name for p in path.parent.iterdir()) == ["run.db"]
-
-
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
-def test_a_file_that_was_cut_off_is_told_in_a_line(path: Path, share: float) -> None:
-    with closing(SQLiteStore(path, create=True)) as store:
-        events: list[Event] = [RunStarted({"text": f"{n}" * 3000}, "0") for n in range(50)]
-        store.append(*events)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
-    with (
-        pytest.raises(UserError, match=r"malformed|disk image") as caught,
-        closing(SQLiteStore(path)) as store,
-    ):
-        list(store.events())
-    one_line(caught, path)
 
 
 def test_a_run_is_not_made_twice_in_one_place(path: Path) -> None:
