@@ -1,10 +1,9 @@
-"""`vulcan check`: what it prints of a policy it accepts and of one it rejects, and that no program makes it slow."""
+"""`vulcan check`: what it prints of a policy it accepts and of one it rejects."""
 
 from __future__ import annotations
 
 import json
 
-import pytest
 from console import Console
 
 HEAD = "def priority(now, obj, cache, ghost):\n"
@@ -51,21 +50,3 @@ def test_a_rejected_policy_is_shown_with_carets_and_hints(vulcan: Console) -> No
         "                                      ^",  # two characters above are two columns wide
         "    hint: use numbers, names, arithmetic, comparisons, and/or/not and `a if b else c`",
     ]
-
-
-BOMBS = {
-    "as many digits as fit": (HEAD + "    return " + "9" * 16_000 + "\n", "syntax"),
-    "as many alternatives as fit": (HEAD + "    return " + "1 or " * 3_200 + "1\n", "too-large"),
-    "a line of control characters": ("\x1b" * 10_000 + "\n", "syntax"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_ends_in_a_located_rejection_of_few_lines(vulcan: Console, name: str) -> None:
-    source, rule = BOMBS[name]
-    (vulcan.directory / "bomb.py").write_text(source)
-    result = vulcan("check", "bomb.py", "--task", "cache_eviction")
-    assert (result.returncode, result.stderr) == (1, "")
-    assert f"[{rule}]" in result.stdout.splitlines()[1]
-    assert len(result.stdout) < 1_000
-    assert result.stdout.replace("\n", "").isprintable()
