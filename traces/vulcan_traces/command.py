@@ -152,10 +152,11 @@ def fit_server(
     """
     import json
 
+    from vulcan.files import write_output
     from vulcan_traces.prompts.step_log import fit_steps
 
     fitted = fit_steps(log)
-    output.write_text(json.dumps({**fitted.constants, "memory": memory}, indent=1) + "\n", encoding="utf-8")
+    write_output(output, json.dumps({**fitted.constants, "memory": memory}, indent=1) + "\n")
     low, high = (sorted(abs(fitted.errors))[int(share * (len(fitted.errors) - 1))] for share in (0.5, 0.9))
     tell(f"{len(fitted.errors):,} steps; half are within {low:.1%} of the fit, nine tenths within {high:.1%}")
     for name, value in fitted.constants.items():

@@ -75,4 +75,8 @@ def _read(path: Path) -> dict[str, Numbers]:
         found.append(values)
     if len(found) < _FEW:
         raise UserError(f"{path}: {len(found)} steps; at least {_FEW} are needed to fit five constants")
-    return dict(zip(names, np.array(found).T, strict=True))
+    columns = dict(zip(names, np.array(found).T, strict=True))
+    for name in needed[:3]:
+        if np.ptp(columns[name]) == 0:
+            raise UserError(f"{path}: {name} is {columns[name][0]:g} in each step: what it costs cannot be told")
+    return columns
