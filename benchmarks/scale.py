@@ -24,12 +24,7 @@ from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasura
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.foreign_code import ForeignCall
 from vulcan.registry import find_task
-<<<<<<< HEAD
-from vulcan.scoring import Job, Outcome, Setup
-=======
 from vulcan.scoring import Job, Setup
-from vulcan.scoring.foreign_code import ForeignCall
->>>>>>> 8d74553e (The benchmark of Ray measures nodes; the model of larger clusters made one table, which stays)
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Worker
 from vulcan.scoring.ray_executor import RayExecutor

@@ -19,7 +19,6 @@ from locations import recorded_run
 
 from vulcan.dashboard.api import COLUMNS, PAGE, TableQuery, page_of
 from vulcan.dashboard.live_run import LiveRun
-from vulcan.results.figures import best_of
 from vulcan.results.report.data import difference, failures
 from vulcan.searches.evidence import SPLITS
 from vulcan.store.events import CandidateProposed, RunStopped
@@ -218,7 +217,7 @@ def test_what_is_written_later_is_told_too(page_server: Server) -> None:
     assert told[1]["text"] == "stopped: interrupted"
     watched.refresh()
     assert len(watched.lines) == before + 1
-    assert best_of(watched.record) == watched.judged(3)
+    assert watched.record.best() == watched.judged(3)
     with page_server.client() as client:
         assert client.get("/api/runs/hostile").json()["best"]["candidate"] == 3
 

@@ -17,5 +17,11 @@ class Rejected(Exception):
         super().__init__("; ".join(str(v) for v in violations))
         self.violations = violations
 
+    @property
+    def summary(self) -> str:
+        """The first violation, and how many more there are."""
+        first, *others = self.violations
+        return f"{first} (and {len(others)} more: see `vulcan check`)" if others else str(first)
+
     def __reduce__(self) -> tuple[type[Rejected], tuple[tuple[Remark, ...]]]:
         return (Rejected, (self.violations,))

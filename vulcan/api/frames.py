@@ -111,17 +111,12 @@ def failures(data: RunData) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.failures`."""
     rows = (
         {
-            "candidate": judged.candidate,
-            "verdict": judged.verdict,
-            "rules": list(judged.rules),
+            **row,
+            "rules": list((judged := data.record.candidates[row["candidate"]]).rules),
             "feedback": judged.feedback,
-            "proposal": judged.proposal,
-            "turn": judged.turn,
-            "origin": judged.origin,
-            "row": data.rows.judged[judged.candidate],
         }
-        for judged in data.record.candidates.values()
-        if judged.verdict not in ("scored", "stopped")
+        for row in every_candidate(data)
+        if row["verdict"] not in ("scored", "stopped")
     )
     return _frame(rows, FAILURES, "candidate")
 

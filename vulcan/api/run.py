@@ -14,7 +14,7 @@ from vulcan.files import write_files, write_output
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import candidate_document
-from vulcan.results.recommended import export_candidate
+from vulcan.results.recommended import find_recommended
 from vulcan.results.report.data import Report, RunData, difference
 from vulcan.results.run import run_document, state_of
 from vulcan.searches.costs import Costs
@@ -93,7 +93,7 @@ class Candidate:
         `path` is the file, or the directory where the format has several; by default they are named after the task, in
         the working directory. `format` is one of those of `vulcan export --format`. Raises UserError.
         """
-        files = export_candidate(self._path, format, self.number).files
+        files = find_recommended(self._path, self.number).files(format)
         return write_files(files, None if path is None else Path(path), format)
 
     def __repr__(self) -> str:
@@ -156,7 +156,7 @@ class Run:
     @property
     def best(self) -> Candidate:
         """The winner, or the best candidate so far if there is none. Raises UserError where nothing was scored."""
-        if (best := figures.best_of(self._report.record)) is None:
+        if (best := self._report.record.best()) is None:
             raise UserError(f"{self.path} has no scored candidate yet: continue with `vulcan resume {self.path}`")
         return self.candidate(best.candidate)
 
@@ -168,7 +168,7 @@ class Run:
 
     def export(self, path: str | Path | None = None, format: str = "python") -> list[Path]:
         """Write what the verdict recommends, as `Candidate.export` does. Raises UserError."""
-        files = export_candidate(self.path, format).files
+        files = find_recommended(self.path).files(format)
         return write_files(files, None if path is None else Path(path), format)
 
     def candidate(self, number: int) -> Candidate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -113,11 +112,6 @@ class _Subject:
     others: Sequence[AnyPolicy] = ()
     """Of a task whose formats are listed: its further policies. A format is refused where it takes none of them."""
 
-    def tell_verdict(self) -> None:
-        """Print the verdict on the run, if it is of one, once the files are written."""
-        if (verdict := self.document.get("verdict")) is not None:
-            tell(verdict)
-
 
 def _check_format(format: str, task: str) -> None:
     """Check the format before the policy, which may have errors of its own. Raises UserError."""
@@ -146,20 +140,9 @@ def _subject(
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs_dir)
-    found, verdict = find_recommended(path, candidate)
-    document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": verdict}
-    cautions = () if found.number is None else _cautions(path, found.number)
-    return _Subject(found.policy, found.provenance, document, found.name, cautions)
-
-
-def _cautions(run: Path, candidate: int) -> tuple[str, ...]:
-    """Return what the task warns of in the candidate."""
-    from vulcan.results.run import cautions_of
-    from vulcan.store import RunRecord
-    from vulcan.store.runs import open_store
-
-    with closing(open_store(run)) as store:
-        return tuple(cautions_of(RunRecord.of(store.events()), candidate))
+    found = find_recommended(path, candidate)
+    document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": found.verdict}
+    return _Subject(found.policy, found.provenance, document, found.name, found.cautions)
 
 
 def _of_task(context: typer.Context, file: str | None, name: str, candidate: int | None, *, listed: bool) -> _Subject:
@@ -188,9 +171,7 @@ def _of_task(context: typer.Context, file: str | None, name: str, candidate: int
     try:
         policy, *others = (check_policy(source, declared) for source in sources)
     except Rejected as rejected:
-        first, *remaining = rejected.violations
-        more = f" (and {len(remaining)} more: see `vulcan check`)" if remaining else ""
-        tell(f"rejected: {first}{more}")
+        tell(f"rejected: {rejected.summary}")
         raise typer.Exit(1) from None
     origin = Provenance(declared.name, Path(file or "").name, candidate="", proposer="", date="", settings=settings)
     return _Subject(policy, origin, document, shown, others=others)
@@ -226,7 +207,8 @@ def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, g
         files = export_policy(subject.policy, format, subject.provenance)
     replaces = output is not None and output.is_file()
     written = write_files(files, output, format)
-    subject.tell_verdict()
+    if (verdict := subject.document.get("verdict")) is not None:
+        tell(verdict)
     if as_json:
         document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
         print_json({**subject.document, **document})

@@ -42,8 +42,8 @@ def runs(runs_dir: RunsDirectory = RUNS, as_json: AsJson = False) -> None:
             tell(f"vulcan: {error}")
             damaged += 1
             continue
-        ranked = record.ranked()
-        winner = record.chosen.candidate if record.chosen else ranked[0].candidate if ranked else None
+        best = record.best()
+        winner = None if best is None else best.candidate
         row: RunRow = {
             "run": path.name,
             "title": (notes := read_notes(path)).title,
@@ -302,7 +302,7 @@ def report(
     runs: RunNames,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Output file. Default: report.html; standard output for md and json."),
+        typer.Option("--output", "-o", help="Output file. Default: report.html, or standard output for json."),
     ] = None,
     format: Annotated[
         str | None,

@@ -15,7 +15,6 @@ from typing import Any
 from vulcan.dashboard.status import RunStatus, lock_owner, run_status
 from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
-from vulcan.results.figures import best_of
 from vulcan.results.report.data import failures
 from vulcan.results.report.html_page import aligned
 from vulcan.results.run import comparison_of, headline, proposals, scorer_of
@@ -197,7 +196,7 @@ class LiveRun:
 
     def _made_summary(self, status: RunStatus) -> dict[str, Any]:
         record, config = self.record, self.record.config
-        best, baseline = best_of(record), record.best_baseline("train")
+        best, baseline = record.best(), record.best_baseline("train")
         verdicts, compared = record.verdicts(), self._compared()
         verdict = None if compared is None else verdict_of(compared)
         splits = [split for split in SPLITS if any(i.split == split for i in record.instances)]

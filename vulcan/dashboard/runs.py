@@ -14,7 +14,6 @@ from vulcan.dashboard.live_run import LiveRun, Stamp, stamp_of
 from vulcan.dashboard.status import RunStatus, lock_owner, run_status
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import SplitName
-from vulcan.results.figures import best_of
 from vulcan.results.notes import read_notes
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
@@ -110,7 +109,7 @@ class Runs:
 def _about(name: str, run: LiveRun | None, status: RunStatus | None) -> dict[str, Any]:
     """Return the line of a run; with a status only where it has not been read, or cannot be."""
     record = run.record if run is not None else RunRecord()
-    best = best_of(record)
+    best = record.best()
     known = {split: record.named_baseline(split) for split in SPLITS}
     summary = run.summary() if run is not None else None
     last: SplitName = "train" if best is None or record.score_of(best.candidate, "test") is None else "test"

@@ -27,7 +27,7 @@ from vulcan.models.tool_calls import ToolCall
 from vulcan.python_policy.check import describe_policy
 from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_document, candidate_row
-from vulcan.results.recommended import export_candidate
+from vulcan.results.recommended import find_recommended
 from vulcan.results.run import run_document
 from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import make_config, sort_options
@@ -216,13 +216,12 @@ class Tools:
         run: Run,
         candidate: Annotated[int | None, Field(description="Its number; else what the verdict recommends.")] = None,
         format: Annotated[
-            str, Field(description="What to write: python, c, c-fixed, json, or a format of the task.")
+            str, Field(description="What to write: python, c, c-fixed, or another format of the task.")
         ] = "python",
     ) -> dict[str, Any]:
         """Get a candidate as a module that runs without Vulcan: `files` has the text of each file by its name."""
-        exported = export_candidate(find_run(run, self._runs), format, candidate)
-        verdict = exported.verdict
-        return {"candidate": exported.candidate, "verdict": verdict, "format": format, "files": exported.files}
+        found = find_recommended(find_run(run, self._runs), candidate)
+        return {"candidate": found.number, "verdict": found.verdict, "format": format, "files": found.files(format)}
 
 
 INSTRUCTIONS = (

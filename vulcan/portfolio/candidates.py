@@ -70,11 +70,9 @@ def of_run(path: Path, left_out: Collection[str], against: Mapping[str, Json], b
     """
     with closing(open_store(path)) as store:
         record = RunRecord.of(store.events())
-        ranked = record.ranked()
-        if not ranked:
+        if (first := record.best()) is None:
             raise UserError(f"{path} has no scored candidate: there is nothing to take from it")
-        first = record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
-        chosen = [first, *(judged for judged in ranked if judged.candidate != first.candidate)][:best]
+        chosen = [first, *(judged for judged in record.ranked() if judged.candidate != first.candidate)][:best]
         calls = [store.call(judged.proposal, judged.turn) for judged in chosen]
     task_name = str(record.config["task"])
     task = recorded_task(task_name)

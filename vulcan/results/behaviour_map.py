@@ -9,7 +9,7 @@ from statistics import StatisticsError, correlation, fmean, quantiles
 
 from vulcan.errors import UserError
 from vulcan.registry import recorded_task
-from vulcan.results.figures import Link, best_of, no_link, sampled
+from vulcan.results.figures import Link, no_link, sampled
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged, InstanceMetrics
 from vulcan.svg import BASE, BEST, GOOD, PLAIN, Axis, Chart, Figure, around, number
@@ -38,7 +38,7 @@ def places_of(record: RunRecord) -> tuple[list[str], list[Place]]:
     def measures(metrics: InstanceMetrics) -> dict[str, float]:
         return {name: fmean(one[name] for _, one in metrics) for name in (metrics[0][1] if metrics else ())}
 
-    best = best_of(record)
+    best = record.best()
     scored = [c for c in record.candidates.values() if c.verdict == "scored" and c.score is not None and c.metrics]
     shown = sampled(scored)
     if best in scored and best is not None and best not in shown:
@@ -94,7 +94,7 @@ def behaviour(record: RunRecord, link: Link = no_link) -> Figure | None:
     The axes show where most policies are; those far away are drawn as rings at the edge.
     """
     axes, places = places_of(record)
-    best = best_of(record)
+    best = record.best()
     if len(axes) < 2 or best is None:
         return None
     x, y = first_axes(record, axes, places)

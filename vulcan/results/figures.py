@@ -16,7 +16,6 @@ from vulcan.results.run import metrics_of
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
-from vulcan.store.events import CandidateJudged
 from vulcan.svg import BASE, BEST, COLOURS, DASHES, GOOD, PLAIN, Axis, Chart, Figure, around, number, text
 
 T = TypeVar("T")
@@ -51,17 +50,10 @@ def curve_of(record: RunRecord, name: str, configuration: str) -> Curve:
     return Curve(name, configuration, tuple(points), float(max(record.candidates, default=0)))
 
 
-def best_of(record: RunRecord) -> CandidateJudged | None:
-    """Return the winner, or the best-scoring candidate until there is one."""
-    if record.chosen is not None:
-        return record.candidates[record.chosen.candidate]
-    return next(iter(record.ranked()), None)
-
-
 def best_score(record: RunRecord, candidate: int | None = None, link: Link = no_link) -> Figure | None:
     """Draw scores on train and the best so far, with the line of descent of a candidate, by default the best."""
     scored = {c.candidate: c.score for c in record.candidates.values() if c.verdict == "scored" and c.score is not None}
-    best = best_of(record)
+    best = record.best()
     if not scored or best is None:
         return None
     run = curve_of(record, "best so far", "")
@@ -141,7 +133,7 @@ def by_instance(record: RunRecord, scorer: Scorer | None, candidate: int | None 
 
     Each is what it scores above the best baseline of that instance.
     """
-    best = record.candidates[candidate] if candidate else best_of(record)
+    best = record.candidates[candidate] if candidate else record.best()
     if best is None or scorer is None:
         return None
     policies: dict[str, tuple[str, dict[tuple[str, str], float]]] = {}
@@ -254,7 +246,7 @@ def importance(samples: Sequence[Sequence[float]]) -> list[float]:
 
 def constants(record: RunRecord, candidate: int | None = None) -> Figure | None:
     """Draw how much each constant of a candidate, by default the best, matters: by its tuning, or its ancestor's."""
-    best = best_of(record)
+    best = record.best()
     line = [] if best is None else _first_line(record, candidate or best.candidate)
     tunings = [t for n in reversed(line) for t in record.refined if t.by == "tuned" and n in (t.candidate, t.result)]
     tuning = next((t for t in tunings if importance(t.samples)), None)
@@ -293,7 +285,7 @@ _COLUMN, _LINE, _MARGIN, _WIDE = 140, 32, 24, 720.0
 
 def descent(record: RunRecord, best: int = 1, link: Link = no_link) -> Figure | None:
     """Draw the `best` highest-scored candidates with all their ancestors, each with what it gained over its parents."""
-    winner = best_of(record)
+    winner = record.best()
     if winner is None:
         return None
     chosen: set[int] = set()

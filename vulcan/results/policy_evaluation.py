@@ -161,9 +161,7 @@ def _check(sources: Mapping[str, str], task: Task) -> None:
         try:
             check_policy(source, task)
         except Rejected as rejected:
-            first, *others = rejected.violations
-            more = f" (and {len(others)} more: see `vulcan check`)" if others else ""
-            raise PolicyFailed(f"{_of(name, sources)}rejected: {first}{more}") from None
+            raise PolicyFailed(f"{_of(name, sources)}rejected: {rejected.summary}") from None
 
 
 def _of(name: str, sources: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vulcan.errors import UserError
@@ -12,11 +12,11 @@ from vulcan.export.formats import export_policy
 from vulcan.export.provenance import Provenance
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.registry import recorded_task
-from vulcan.results.run import run_verdict
+from vulcan.results.run import cautions_of, run_verdict
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.target import plain_name, seeds_of
 from vulcan.searches.verdict import RunVerdict
-from vulcan.store import RunRecord
+from vulcan.store import RunRecord, Store
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
 from vulcan.task import Task
@@ -24,11 +24,17 @@ from vulcan.task import Task
 
 @dataclass(frozen=True, slots=True)
 class ExportCandidate:
-    """A policy with its provenance, ready for export; `number` is the candidate's, None for one of the task's own."""
+    """A policy with its provenance, ready for export; `number` is the candidate's, None for one of the task's own.
+
+    `verdict` is the verdict on the run in a sentence, with what is exported for it where no candidate was named, and
+    `cautions` are what the task warns of in the candidate.
+    """
 
     number: int | None
     policy: AnyPolicy
     provenance: Provenance
+    verdict: str | None = None
+    cautions: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -38,18 +44,67 @@ class ExportCandidate:
             else f"candidate {self.number} of {self.provenance.run}"
         )
 
+    def files(self, format: str) -> dict[str, str]:
+        """Export it in any available format: the text of each file by name, the main file first. Raises UserError."""
+        return export_policy(self.policy, format, self.provenance)
+
 
 def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
     """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
     with closing(open_store(run)) as store:
-        record, date = RunRecord.of(store.events()), store.started_at()
-        chosen = _chosen(record, run, candidate)
-        call = store.call(chosen.proposal, chosen.turn)
-    task = recorded_task(record.config["task"])
-    provenance = _provenance(
-        record, run, task, _author(chosen, call.model if call else "the task's author"), date, chosen
+        return _candidate(run, store, RunRecord.of(store.events()), candidate)
+
+
+def find_recommended(run: Path, candidate: int | None = None) -> ExportCandidate:
+    """Return the candidate of that number, or the policy that the verdict on the run recommends.
+
+    Without a verdict it is the winner, or the best so far. Raises UserError, also for a baseline that is recommended
+    and has no form in the policy language: nothing takes its place.
+    """
+    with closing(open_store(run)) as store:
+        record = RunRecord.of(store.events())
+        verdict = run_verdict(record) if record.chosen is not None else None
+        if verdict is not None and candidate is None:
+            known = verdict.candidate is None
+            found = _known(run, store, record, verdict) if known else _candidate(run, store, record, verdict.candidate)
+            return replace(found, verdict=f"{verdict.sentence}{export_note(verdict, found.number)}")
+        found = _candidate(run, store, record, candidate)
+    if verdict is not None:
+        return replace(found, verdict=verdict.sentence)
+    if record.chosen is not None or candidate is not None:
+        return found
+    said = (
+        f"Not finished: candidate {found.number} is the best on train so far, and nothing is held out yet; "
+        f"`vulcan resume {shlex.quote(str(run))}` goes on to a verdict."
     )
-    return ExportCandidate(chosen.candidate, check_policy(chosen.source, task), provenance)
+    return replace(found, verdict=said)
+
+
+def _candidate(run: Path, store: Store, record: RunRecord, number: int | None) -> ExportCandidate:
+    """Return the candidate of that number, else the winner, else the best of a run without a winner yet."""
+    judged = record.best() if number is None else record.candidates.get(number)
+    named = shlex.quote(str(run))
+    if number is None and judged is None:
+        raise UserError(f"{run} has no scored candidate yet: continue with `vulcan resume {named}`")
+    if judged is None or (number is not None and judged.fingerprint is None):
+        raise UserError(f"{run} has no policy of number {number} (`vulcan show {named}` lists what it has)")
+    call = store.call(judged.proposal, judged.turn)
+    author = call.model if call else "the task's author"
+    if judged.derived_from is not None:
+        author = f"{author}, {judged.origin} by the search"
+    task = recorded_task(record.config["task"])
+    provenance = _provenance(record, run, task, author, store.started_at(), judged)
+    cautions = tuple(cautions_of(record, judged.candidate))
+    return ExportCandidate(judged.candidate, check_policy(judged.source, task), provenance, cautions=cautions)
+
+
+def _known(run: Path, store: Store, record: RunRecord, verdict: RunVerdict) -> ExportCandidate:
+    """Return the task's own policy of the name of the recommended baseline. Raises UserError where there is none."""
+    task = recorded_task(record.config["task"])
+    if (source := known_source(task, verdict)) is None:
+        raise UserError(f"{verdict.sentence} {how_to_take(run, task, verdict)}")
+    provenance = _provenance(record, run, task, "the task's author", store.started_at())
+    return ExportCandidate(None, check_policy(source, task), provenance)
 
 
 def _provenance(
@@ -70,70 +125,6 @@ def _provenance(
         settings=record.config["settings"],
         version=record.version,
     )
-
-
-def _author(chosen: CandidateJudged, writer: str) -> str:
-    if chosen.derived_from is None:
-        return writer
-    return f"{writer}, {chosen.origin} by the search"
-
-
-def _chosen(record: RunRecord, run: Path, candidate: int | None) -> CandidateJudged:
-    """Return the candidate of that number, else the winner, else the best of a run without a winner yet."""
-    named = shlex.quote(str(run))
-    if candidate is None:
-        ranked = record.ranked()
-        if not ranked:
-            raise UserError(f"{run} has no scored candidate yet: continue with `vulcan resume {named}`")
-        return record.candidates[record.chosen.candidate] if record.chosen else ranked[0]
-    judged = record.candidates.get(candidate)
-    if judged is None or judged.fingerprint is None:
-        raise UserError(f"{run} has no policy of number {candidate} (`vulcan show {named}` lists what it has)")
-    return judged
-
-
-def find_recommended(run: Path, candidate: int | None = None) -> tuple[ExportCandidate, str | None]:
-    """Return the candidate of that number, or the policy that the verdict on the run recommends, and the verdict.
-
-    The verdict is a sentence. Without one it is the winner, or the best so far. Raises UserError, also for a baseline
-    that is recommended and has no form in the policy language: nothing takes its place.
-    """
-    with closing(open_store(run)) as store:
-        record = RunRecord.of(store.events())
-    verdict = run_verdict(record) if record.chosen is not None else None
-    if verdict is None:
-        found = find_candidate(run, candidate)
-        if record.chosen is not None or candidate is not None:
-            return found, None
-        named = shlex.quote(str(run))
-        return found, (
-            f"Not finished: candidate {found.number} is the best on train so far, and nothing is held out yet; "
-            f"`vulcan resume {named}` goes on to a verdict."
-        )
-    if candidate is not None:
-        return find_candidate(run, candidate), verdict.sentence
-    found = find_candidate(run, verdict.candidate) if verdict.candidate is not None else _known_policy(run, verdict)
-    return found, f"{verdict.sentence}{export_note(verdict, found.number)}"
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedCandidate:
-    """A candidate, and the text of each exported file by name, the main file first.
-
-    `verdict` is the verdict on the run in a sentence, with what was exported for it where no candidate was named. A
-    known policy that the search did not begin with has no number.
-    """
-
-    candidate: int | None
-    files: dict[str, str]
-    verdict: str | None
-
-
-def export_candidate(run: Path, format: str, candidate: int | None = None) -> ExportedCandidate:
-    """Export a candidate of a run (default: what the verdict recommends) in any available format. Raises UserError."""
-    chosen, verdict = find_recommended(run, candidate)
-    files = export_policy(chosen.policy, format, chosen.provenance)
-    return ExportedCandidate(chosen.number, files, verdict)
 
 
 def known_source(task: Task, verdict: RunVerdict, target: str | None = None) -> str | None:
@@ -159,17 +150,6 @@ def how_to_take(run: Path, task: Task, verdict: RunVerdict | None, target: str |
     if verdict.second is None:
         return f"{what}; `{command} --candidate N` writes one of the search's"
     return f"{what}; `{command} --candidate {verdict.second}` writes what it found"
-
-
-def _known_policy(run: Path, verdict: RunVerdict) -> ExportCandidate:
-    """Return the task's own policy of the name of the recommended baseline. Raises UserError where there is none."""
-    with closing(open_store(run)) as store:
-        record, date = RunRecord.of(store.events()), store.started_at()
-    task = recorded_task(record.config["task"])
-    if (source := known_source(task, verdict)) is None:
-        raise UserError(f"{verdict.sentence} {how_to_take(run, task, verdict)}")
-    provenance = _provenance(record, run, task, "the task's author", date)
-    return ExportCandidate(None, check_policy(source, task), provenance)
 
 
 def export_note(verdict: RunVerdict, exported: int | None) -> str:

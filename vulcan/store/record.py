@@ -148,6 +148,12 @@ class RunRecord:
         scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]
         return sorted(scored, key=lambda c: (-(c.score or 0.0), c.candidate))
 
+    def best(self) -> CandidateJudged | None:
+        """Return the winner, or the best-scoring candidate until there is one."""
+        if self.chosen is not None:
+            return self.candidates[self.chosen.candidate]
+        return next(iter(self.ranked()), None)
+
     def score_of(self, candidate: int, split: SplitName) -> float | None:
         """Return a candidate's mean objective on a split; None where it was not measured there, or failed."""
         if split == "train":
