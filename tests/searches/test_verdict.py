@@ -10,7 +10,6 @@ import pytest
 
 from vulcan.evaluator import BaselineKind, Instance, SplitName
 from vulcan.registry import find_task
-from vulcan.searches.held_out import HeldOut
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import not_carried, plain_name
 from vulcan.searches.verdict import Comparison, RunVerdict, verdict_of
@@ -20,6 +19,7 @@ from vulcan.store.events import (
     CandidateJudged,
     CandidateProposed,
     FinalistScored,
+    HeldOutMeasured,
     InstanceMetrics,
     InstancesPrepared,
     RunStopped,
@@ -41,7 +41,7 @@ def verdict(
     validation: Mapping[int | str, float],
     spread: Sequence[float] = EVEN,
     noise: Sequence[float] = (),
-    held_out: HeldOut | None = None,
+    held_out: HeldOutMeasured | None = None,
     before: Mapping[str, float] = MappingProxyType({}),
     target: str | None = None,
     starts: Mapping[int, str] = MappingProxyType({SEED: "lru"}),
@@ -73,9 +73,11 @@ def verdict(
             record.add(FinalistScored(number, "validation", mean, own))
     if winner is not None:
         record.add(WinnerChosen(winner, "validation" if validation else "train"))
+    if held_out is not None:
+        record.add(held_out)
     record.add(RunStopped("finished"))
     scorer = Scorer(OBJECTIVE, [Instance(**instance) for instance in prepared])  # type: ignore[arg-type]
-    return verdict_of(Comparison(record, scorer, held_out or HeldOut(), starts))
+    return verdict_of(Comparison(record, scorer, starts))
 
 
 def of(*given: Any, **more: Any) -> RunVerdict:
@@ -128,15 +130,13 @@ def test_little_evidence_decides_nothing_and_says_what_to_add() -> None:
     assert "held-out data" in none.to_add
 
 
-def windows(gains: Sequence[float]) -> HeldOut:
+def windows(gains: Sequence[float]) -> HeldOutMeasured:
     """Blocks of time of the only instance, on which what was found gains this over a baseline with 0.5."""
     names = tuple(f"0 window {n}" for n in range(len(gains)))
-    own = {name: {"value": 0.5 + gain} for name, gain in zip(names, gains, strict=True)}
-    theirs = {name: {"value": 0.5} for name in names}
-    return HeldOut(
-        windows={("validation", "0"): names},
-        on_windows={(FOUND, "validation"): own, ("lru", "validation"): theirs},
-    )
+    own = tuple((name, {"value": 0.5 + gain}) for name, gain in zip(names, gains, strict=True))
+    theirs = tuple((name, {"value": 0.5}) for name in names)
+    on_windows = ((FOUND, "validation", own), ("lru", "validation", theirs))
+    return HeldOutMeasured((), (("validation", "0", names),), on_windows)  # type: ignore[arg-type]
 
 
 def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
@@ -159,10 +159,10 @@ def test_settings_of_one_workload_are_one_piece_of_evidence() -> None:
     """Six instances of two traces: each gains the same, and two are too few to be sure of others."""
     record = RunRecord.of([])
     of_two = [Instance(str(n), "validation", {"digest": str(n % 2)}) for n in range(6)]
-    compared = Comparison(record, Scorer(OBJECTIVE, of_two), HeldOut(), {})
+    compared = Comparison(record, Scorer(OBJECTIVE, of_two), {})
     assert compared.in_windows("validation")
     of_six = [Instance(str(n), "validation", {"digest": str(n)}) for n in range(6)]
-    assert not Comparison(record, Scorer(OBJECTIVE, of_six), HeldOut(), {}).in_windows("validation")
+    assert not Comparison(record, Scorer(OBJECTIVE, of_six), {}).in_windows("validation")
 
 
 def test_the_known_policy_that_holds_is_recommended_not_that_of_the_last_stretch() -> None:

@@ -54,8 +54,8 @@ def _decisions(body: str) -> str:
 FAULTS = (
     Fault("settings", "'limit' is an option of", TASK, 'Setting("jobs"',
           'Setting("limit", "int", "x", 1),\n        Setting("jobs"'),
-    Fault("settings", "declared int, and its default is 'many'", TASK, 'an instance", 150', 'an instance", "many"'),
-    Fault("settings", "which is none of its choices", TASK, 'Setting("jobs"',
+    Fault("settings", "jobs is 'many', which is no whole number", TASK, 'an instance", 150', 'an instance", "many"'),
+    Fault("settings", "way is 'c' (one of: a, b)", TASK, 'Setting("jobs"',
           'Setting("way", "text", "x", "c", choices=("a", "b")),\n        Setting("jobs"'),
     Fault("seeds", "there is no policy in", FIRST, ALL, None, also=((SECOND, ALL, None),)),
     Fault("seeds", "first_come.py is rejected", FIRST, "return", "while True: return"),

@@ -24,7 +24,7 @@ from vulcan.evaluator import SplitName
 from vulcan.registry import recorded_task
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS, find_objective, make_scorer
-from vulcan.searches.held_out import HeldOut, start_names
+from vulcan.searches.held_out import start_names
 from vulcan.searches.resumption import describe_changes
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies.engineer import page_of
@@ -122,8 +122,7 @@ def comparison_of(record: RunRecord, scorer: Scorer | None) -> Comparison | None
     """Return what the verdict on a run is computed from; None before the run has instances."""
     if scorer is None:
         return None
-    starts = start_names(recorded_task(record.config["task"]), record)
-    return Comparison(record, scorer, HeldOut.of(record), starts)
+    return Comparison(record, scorer, start_names(recorded_task(record.config["task"]), record))
 
 
 def run_verdict(record: RunRecord) -> RunVerdict | None:

@@ -174,7 +174,7 @@ def sort_options(
         if name in OPTIONS:
             options[name] = OPTIONS[name].parse(value, where)
         elif name in known:
-            settings[name] = _parse_setting(known[name], value, where)
+            settings[name] = parse_setting(known[name], value, where)
         else:
             close = did_you_mean(name, (*OPTIONS, *known, *others))
             raise UserError(
@@ -187,7 +187,8 @@ def sort_options(
 _KINDS: Mapping[str, type] = {"text": str, "int": int, "float": float, "flag": bool}
 
 
-def _parse_setting(setting: Setting, value: Any, where: str) -> Json:
+def parse_setting(setting: Setting, value: Any, where: str) -> Json:
+    """Check the type of a setting's value, and that it is one of its choices. Raises UserError."""
     values: list[Any] = value if isinstance(value, list) and setting.repeatable else [value]
     kind = _KINDS[setting.type]
     for one in values:

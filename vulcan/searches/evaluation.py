@@ -18,7 +18,7 @@ from vulcan.evaluator import Instance, Rung
 from vulcan.scoring import Executor, Job, Outcome
 from vulcan.searches.bootstrap import draws, quantile, standard_error, studentised
 from vulcan.searches.scorer import Scorer
-from vulcan.store.events import InstanceMetrics, Verdict
+from vulcan.store.events import CandidateJudged, InstanceMetrics, Verdict
 
 WINDOW = 60
 """Number of latest candidates with which a rung's score is compared: standards rise during a search."""
@@ -103,15 +103,6 @@ class EvaluationPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredCandidate:
-    """Measurements of an earlier candidate: its score on each rung, and its metrics unless it was stopped."""
-
-    candidate: int
-    rungs: Mapping[str, float]
-    metrics: InstanceMetrics | None
-
-
-@dataclass(frozen=True, slots=True)
 class StoppingContext:
     """The history visible when the program was requested: the only input to early stopping.
 
@@ -121,7 +112,7 @@ class StoppingContext:
 
     earlier: Mapping[str, Sequence[float]] = field(default_factory=dict)
     to_reach: tuple[float, ...] | None = None
-    same_decisions: Callable[[str], Sequence[MeasuredCandidate]] = lambda _: ()
+    same_decisions: Callable[[str], Sequence[CandidateJudged]] = lambda _: ()
     stops: bool = True
 
 
@@ -154,7 +145,7 @@ class CandidateEvaluation:
         self._stages += [tuple(self.plan.instances[i] for i in part) for part in self.plan.parts]
         self._stage = 0
         self._measured: dict[str, dict[str, float]] = {}
-        self._alike: list[MeasuredCandidate] = []
+        self._alike: list[CandidateJudged] = []
         self._submit()
 
     def _submit(self) -> None:
@@ -191,7 +182,7 @@ class CandidateEvaluation:
             rung = self.plan.rungs[self._stage]
             score = fmean(scores)
             self.rungs += ((rung.name, score),)
-            self._alike = [earlier for earlier in self._alike if earlier.rungs.get(rung.name) == score]
+            self._alike = [earlier for earlier in self._alike if dict(earlier.rungs).get(rung.name) == score]
             if self.context.stops and not passes(score, self.context.earlier.get(rung.name, ()), rung.keep):
                 self._stop(f"it scored {score:.4f} on {rung.name}, not among the best {rung.keep:.0%} of late")
                 return

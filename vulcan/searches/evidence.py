@@ -235,15 +235,12 @@ def reference_events(
 
 def open_run(
     task: Task, config: SearchConfig, store: Store, evidence: EvaluationSet, report: Callable[[str], None]
-) -> tuple[Event, ...]:
-    """Write the missing opening events of a run to its store, and return the events added."""
+) -> None:
+    """Write the missing opening events of a run to its store."""
     record = RunRecord.of(store.events())
-    added: list[Event] = []
 
     def add(*events: Event | None) -> None:
-        made = [event for event in events if event is not None]
-        store.append(*made)
-        added.extend(made)
+        store.append(*(event for event in events if event is not None))
 
     evaluator = load_evaluator(task)
     opening: list[Event] = [] if record.config else [RunStarted(config.to_json(), __version__)]
@@ -268,7 +265,6 @@ def open_run(
         add(learn_lessons(config.offered(task), evaluator, training, config.objective, report))
     if tells_findings(config) and record.workload is None:
         add(describe_workload(evaluator, training, report))
-    return tuple(added)
 
 
 def tells_findings(config: SearchConfig) -> bool:

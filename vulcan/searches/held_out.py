@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
@@ -22,30 +22,6 @@ COMPARED = 8
 
 Name = int | str
 """A policy: the number of a candidate, or the name of a baseline."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOut:
-    """Measurements on held-out data.
-
-    `metrics` has the results of the policies that the search began with, `windows` the blocks of time of each instance,
-    and `on_windows` the results there.
-    """
-
-    metrics: Mapping[tuple[int, SplitName], InstanceMetrics] = field(default_factory=dict)
-    windows: Mapping[tuple[SplitName, str], tuple[str, ...]] = field(default_factory=dict)
-    on_windows: Mapping[tuple[Name, SplitName], Mapping[str, dict[str, float]]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, record: RunRecord) -> HeldOut:
-        """Return the measurements of a run; empty where there are none."""
-        if (measured := record.held_out) is None:
-            return cls()
-        return cls(
-            {(candidate, split): metrics for candidate, split, metrics in measured.metrics},
-            {(split, instance): names for split, instance, names in measured.windows},
-            {(policy, split): dict(metrics) for policy, split, metrics in measured.on_windows},
-        )
 
 
 def start_names(task: Task, record: RunRecord) -> dict[int, str]:

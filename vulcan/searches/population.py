@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from vulcan.models.ensemble import ArmOutcome, gain_of
-from vulcan.searches.evaluation import WINDOW, MeasuredCandidate, StoppingContext
+from vulcan.searches.evaluation import WINDOW, StoppingContext
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import AdviceReceived, CandidateJudged, CandidateProposed, Event, Origin, Verdict
@@ -92,7 +92,7 @@ class VisibleHistory:
         self._waiting: deque[tuple[int, Event]] = deque()
         self._population = Population()
         self._rungs: dict[str, deque[float]] = {}
-        self._signatures: dict[str, tuple[MeasuredCandidate, ...]] = {}
+        self._signatures: dict[str, tuple[CandidateJudged, ...]] = {}
         self.history: list[ArmOutcome] = []
         """Outcome of each reply to a proposal completed before the latest barrier."""
         for event in store.events():
@@ -131,9 +131,7 @@ class VisibleHistory:
         for rung, score in judged.rungs:
             self._rungs.setdefault(rung, deque(maxlen=WINDOW)).append(score)
         if judged.signature is not None and judged.verdict in ("scored", "stopped"):
-            metrics = judged.metrics if judged.verdict == "scored" else None
-            known = MeasuredCandidate(judged.candidate, dict(judged.rungs), metrics)
-            self._signatures[judged.signature] = (*self._signatures.get(judged.signature, ()), known)
+            self._signatures[judged.signature] = (*self._signatures.get(judged.signature, ()), judged)
         if judged.origin == "model":
             reply = JudgedReply(judged.turn, proposed.form, judged.verdict, judged.feedback)
             self._population.attempts.append(reply)

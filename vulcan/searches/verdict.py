@@ -10,17 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
-from typing import Literal
+from typing import Literal, TypeVar
 
 from vulcan.documents.verdict import Conclusion, Gain
 from vulcan.evaluator import SplitName
 from vulcan.searches.evidence import MIN_INSTANCES, SPLITS, workload_of, workloads
-from vulcan.searches.held_out import HeldOut, Name
+from vulcan.searches.held_out import Name
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import plain_name
 from vulcan.store import RunRecord
-from vulcan.store.events import InstanceMetrics
+from vulcan.store.events import HeldOutMeasured, InstanceMetrics
 
+Found = TypeVar("Found")
 PolicyKind = Literal["candidate", "start", "baseline"]
 
 MAX_TIMES = 4
@@ -51,8 +52,11 @@ class Comparison:
 
     record: RunRecord
     scorer: Scorer
-    held_out: HeldOut
     starts: Mapping[int, str]
+
+    @property
+    def _held_out(self) -> HeldOutMeasured:
+        return self.record.held_out or HeldOutMeasured((), (), ())
 
     def mean(self, policy: Name, split: SplitName) -> float | None:
         """Return the mean score on a split; None where the policy was not measured there, or failed."""
@@ -70,7 +74,7 @@ class Comparison:
         confirmed = self.record.confirmed.get((policy, split))
         if confirmed is not None:
             return confirmed.metrics if confirmed.score is not None else ()
-        return self.held_out.metrics.get((policy, split), ())
+        return _found(self._held_out.metrics, policy, split) or ()
 
     def in_windows(self, split: SplitName) -> bool:
         """Check whether the split has too few workloads to compare on, and their blocks of time take their place."""
@@ -90,9 +94,9 @@ class Comparison:
             for instance, score in zip(instances, self.scorer.on_each(instances, metrics), strict=True):
                 of.setdefault(workload_of(instance), []).append(score)
             return [fmean(scores) for scores in of.values()]
-        measured = self.held_out.on_windows.get((policy, split))
-        blocks = [self.held_out.windows.get((split, i.name), ()) for i in instances]
-        if measured is None or not all(blocks):
+        measured = dict(_found(self._held_out.on_windows, policy, split) or ())
+        blocks = [_found(self._held_out.windows, split, i.name) or () for i in instances]
+        if not measured or not all(blocks):
             return None
         scores = [[self._windows.on_instance(split, name, measured[name]) for name in names] for names in blocks]
         return [fmean(at_once) for at_once in zip(*scores, strict=True)]
@@ -100,9 +104,9 @@ class Comparison:
     @cached_property
     def _windows(self) -> Scorer:
         scorer = Scorer(self.scorer.objective, ())
-        for (policy, split), measured in self.held_out.on_windows.items():
+        for policy, split, measured in self._held_out.on_windows:
             if isinstance(policy, str):
-                scorer.add_reference(policy, split, tuple(measured.items()))
+                scorer.add_reference(policy, split, measured)
         return scorer
 
     def gain(self, winner: int, over: Name, split: SplitName, bias: float = 0.0) -> Gain | None:
@@ -188,6 +192,11 @@ class Comparison:
         scores = {name: (self.mean(name, "train"), self.mean(name, self.deciding)) for name in among}
         sums = {name: seen + later for name, (seen, later) in scores.items() if seen is not None and later is not None}
         return max(sums, key=lambda name: sums[name], default=None)
+
+
+def _found(rows: Iterable[tuple[Name, str, Found]], first: Name, second: str) -> Found | None:
+    """Return what is in the row of a policy, or a split, and what follows it; None where there is no such row."""
+    return next((found for *where, found in rows if where == [first, second]), None)
 
 
 def verdict_of(compared: Comparison) -> RunVerdict | None:

@@ -19,13 +19,13 @@ from vulcan.documents.policy import TaskCheck
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding
-from vulcan.searches.config import complete_settings
+from vulcan.searches.config import complete_settings, parse_setting
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies.base import Draft
-from vulcan.task import Json, Program, Setting, Task
+from vulcan.task import Json, Program, Task
 from vulcan.terminal_text import count
 from vulcan.testing import measurement_checks
 from vulcan.testing.check import Check, CheckFailed, Subject
@@ -36,7 +36,6 @@ _COMMANDS_OWN = {
 }
 """Options of the commands that also take a task's options."""
 
-_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "int": (int,), "float": (int, float), "flag": (bool,)}
 _SECONDS = 5.0
 """Timeout in seconds for the proof of one property."""
 _TOLERANCE = 1e-9
@@ -50,25 +49,10 @@ def settings(subject: Subject) -> str:
                 f"the setting {setting.name!r} is an option of `vulcan search` or `vulcan eval` too",
                 "give it another name",
             )
-        for default in setting.default if isinstance(setting.default, list) else [setting.default]:
-            _check_default(setting, default)
+        if setting.default is not None:
+            parse_setting(setting, setting.default, "a default in task.py")
     complete_settings(subject.task, {})
     return f"{len(subject.task.settings)} settings"
-
-
-def _check_default(setting: Setting, default: object) -> None:
-    if default is None:
-        return
-    if not isinstance(default, _TYPES[setting.type]) or (isinstance(default, bool) and setting.type != "flag"):
-        raise CheckFailed(
-            f"the setting {setting.name!r} is declared {setting.type}, and its default is {default!r}",
-            "make the default one of that type, or declare the type of the default",
-        )
-    if setting.choices and default not in setting.choices:
-        raise CheckFailed(
-            f"the setting {setting.name!r} has the default {default!r}, which is none of its choices",
-            "add it to the choices, or take another default",
-        )
 
 
 def seeds(subject: Subject) -> str:
