@@ -13,7 +13,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Instance, load_evaluator
 from vulcan.portfolio.candidates import distinct, of_file, of_run
 from vulcan.portfolio.library_file import write_library
-from vulcan.portfolio.measure import MeasurementCache, ReferenceScores, measure_members
+from vulcan.portfolio.measure import ReferenceScores, measure_members
 from vulcan.portfolio.model import Library, LibraryMember, add_most
 from vulcan.portfolio.workloads import find_training, identify, instances_of_member, workload_setting_of
 from vulcan.registry import recorded_task
@@ -84,7 +84,7 @@ class _Build:
             f"{count(len(config.workloads), 'workload')}"
         )
         measured = measure_members(
-            candidates, self.instances_of, MeasurementCache(self.directory / MEASURED), workers=config.workers,
+            candidates, self.instances_of, self.directory / MEASURED, workers=config.workers,
             limit=config.limit, report=self.report,
         )  # fmt: skip
         if not measured:

@@ -1,20 +1,18 @@
-"""Measurements of policies on instances, cached during a build."""
+"""Measurements of policies on instances."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, load_evaluator
-from vulcan.files import report_uncached
-from vulcan.portfolio.candidates import digest
 from vulcan.portfolio.model import LibraryMember
 from vulcan.scoring import Job, LocalExecutor, Setup
+from vulcan.scoring.remembering_executor import RememberingExecutor
 from vulcan.searches.evidence import find_objective, measure_baselines
 from vulcan.searches.scorer import Scorer
 from vulcan.task import Metrics, Task
@@ -23,41 +21,13 @@ from vulcan.terminal_text import count
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class MeasurementCache:
-    """A cache of measurements in a JSON-lines file, which lets a build resume; without a file, in memory."""
-
-    file: Path | None = None
-    known: dict[str, list[Metrics]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.file is None or not self.file.is_file():
-            return
-        for line in self.file.read_text(encoding="utf-8").splitlines():
-            try:
-                plain = json.loads(line)
-            except ValueError:
-                continue  # a line truncated when the build was interrupted
-            self.known[plain["key"]] = plain["metrics"]
-
-    def put(self, key: str, metrics: list[Metrics]) -> None:
-        self.known[key] = metrics
-        if self.file is not None:
-            try:
-                self.file.parent.mkdir(parents=True, exist_ok=True)
-                with self.file.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": key, "metrics": metrics}) + "\n")
-            except OSError as error:
-                report_uncached(self.file, error)
-
-
 InstancesOf = Callable[[LibraryMember], tuple[Instance, ...]]
 
 
 def measure_members(
     members: Sequence[LibraryMember],
     instances_of: InstancesOf,
-    cache: MeasurementCache,
+    measured: Path,
     *,
     workers: int,
     limit: float,
@@ -65,32 +35,26 @@ def measure_members(
 ) -> dict[str, list[Metrics]]:
     """Return the metrics of each member on each instance, without members that fail on one (these are logged).
 
-    Instances depend on the member's task and settings. `limit` is the time limit in seconds per member, for all
-    instances.
+    Instances depend on the member's task and settings. What is in the file `measured` is not measured again. `limit` is
+    the time limit in seconds per member, for all instances.
     """
     found: dict[str, list[Metrics]] = {}
-    waiting: dict[str, list[tuple[LibraryMember, str]]] = {}
+    groups: dict[str, list[LibraryMember]] = {}
     for member in members:
-        instances = instances_of(member)
-        mark = json.dumps([[i.name, dict(i.parameters)] for i in instances], sort_keys=True)
-        key = hashlib.sha256(f"{digest(member)} {mark}".encode("utf-8", "surrogatepass")).hexdigest()
-        if (known := cache.known.get(key)) is not None:
-            found[member.name] = known
-        else:
-            waiting.setdefault(json.dumps([member.task, mark]), []).append((member, key))
-    for group in waiting.values():
-        instances = instances_of(group[0][0])
-        report(f"{count(len(group), 'policy', 'policies')} on {count(len(instances), 'instance')}")
-        with LocalExecutor(Setup(task=group[0][0].task, instances=instances), workers) as executor:
-            jobs = [executor.submit(Job(n, m.source, instances, limit)) for n, (m, _) in enumerate(group)]
-            for (member, key), job in zip(group, jobs, strict=True):
+        instances = [[i.name, dict(i.parameters)] for i in instances_of(member)]
+        groups.setdefault(json.dumps([member.task, instances], sort_keys=True), []).append(member)
+    for group in groups.values():
+        task, alike = group[0].task, instances_of(group[0])
+        report(f"{count(len(group), 'policy', 'policies')} on {count(len(alike), 'instance')}")
+        children = LocalExecutor(Setup(task=task, instances=alike), workers, deferred=True)
+        with RememberingExecutor(children, measured, task) as executor:
+            jobs = [executor.submit(Job(n, member.source, alike, limit)) for n, member in enumerate(group)]
+            for member, job in zip(group, jobs, strict=True):
                 outcome = job.result()
-                if outcome.status != "scored":
+                if outcome.status == "scored":
+                    found[member.name] = [metrics for _, metrics in outcome.metrics]
+                else:
                     log.warning("%s cannot be a member: %s: %s", member.name, outcome.status, outcome.message)
-                    continue
-                measured = dict(outcome.metrics)
-                found[member.name] = [measured[instance.name] for instance in instances]
-                cache.put(key, found[member.name])
     return {member.name: found[member.name] for member in members if member.name in found}
 
 

@@ -7,24 +7,27 @@ import json
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
+from vulcan.closing import Closing
 from vulcan.errors import UserError
+from vulcan.files import report_uncached
 from vulcan.scoring.executor import Executor
 from vulcan.scoring.job import Job, JobRequest, Outcome
 from vulcan.scoring.wire import MalformedMessage, decode, outcome_of
 
 
-class RememberingExecutor:
+class RememberingExecutor(Closing):
     """Runs each job once: its outcome is appended to a file of JSON lines, which a later process reads.
 
     Outcomes that another try may change (a timeout, a process that died) are not kept, and a damaged line is as none.
-    Raises UserError where the file is a symbolic link.
+    A file may be shared by executors of several tasks, which then name theirs. Raises UserError where the file is a
+    symbolic link.
     """
 
-    def __init__(self, executor: Executor, path: Path) -> None:
+    def __init__(self, executor: Executor, path: Path, task: str = "") -> None:
         self._executor, self.name, self.workers = executor, executor.name, executor.workers
-        self._path = path
+        self._path, self._task = path, task
         self._lock = Lock()
         self._known: dict[str, dict[str, Any]] = {}
         if path.is_symlink():  # of a run that somebody else made: what it points to would be written to
@@ -38,7 +41,7 @@ class RememberingExecutor:
 
     def submit(self, job: Job) -> Future[Outcome]:
         instances = [instance.to_json() for instance in job.instances]
-        asked = [job.source, instances, job.limit, job.probe, job.explain, job.against]
+        asked = [self._task, job.source, instances, job.probe, job.explain, job.against]
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
         if (outcome := self._outcome(key, job)) is not None:
             future: Future[Outcome] = Future()
@@ -68,14 +71,12 @@ class RememberingExecutor:
                 "signature": outcome.signature,
                 "findings": [finding.to_json() for finding in outcome.findings],
             }
-            with self._lock, self._path.open("a") as file:
-                file.write(json.dumps({"key": key, "outcome": reply}) + "\n")
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._lock, self._path.open("a") as file:
+                    file.write(json.dumps({"key": key, "outcome": reply}) + "\n")
+            except OSError as error:
+                report_uncached(self._path, error)
 
     def close(self) -> None:
         self._executor.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -20,6 +20,7 @@ from shlex import quote
 from typing import Any
 
 from vulcan.errors import UserError
+from vulcan.files import replace_file, sync_directory
 from vulcan.store.base import arrival_key
 from vulcan.store.decode import MalformedRow, parse_fields
 from vulcan.store.events import JOURNALED, CallRecord, Entry, RunStarted
@@ -172,7 +173,7 @@ class Journal:
                 flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
                 self._file = os.open(self.path, flags, 0o666)
                 if is_new:
-                    _sync_directory(self.path.parent)
+                    sync_directory(self.path.parent)
             status = os.fstat(self._file)
             if identity(self.path) != (status.st_dev, status.st_ino):
                 raise UserError(
@@ -189,17 +190,9 @@ class Journal:
     def rewrite(self, lines: Iterable[bytes]) -> None:
         """Replace the journal, if any, by a new one."""
         self.close()
-        new = self.path.with_name(f"{self.path.name}.new")
         try:
-            with new.open("wb") as file:
-                file.writelines(lines)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.path)
-            _sync_directory(self.path.parent)
+            replace_file(self.path, b"".join(lines))
         except OSError as error:
-            with suppress(OSError):
-                new.unlink(missing_ok=True)
             raise self._unwritable(error) from error
 
     def set_aside(self) -> Path | None:
@@ -224,15 +217,6 @@ class Journal:
 
 def _continue(path: Path) -> str:
     return f"continue with `vulcan resume {quote(str(path.parent))}`"
-
-
-def _sync_directory(directory: Path) -> None:
-    """Sync a directory, so that the name of a new file is on disk like its content."""
-    opened = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def identity(path: Path) -> tuple[int, int] | None:

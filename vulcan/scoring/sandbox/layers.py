@@ -48,10 +48,6 @@ class Layers:
     def without(cls, *layers: Layer) -> Self:
         return cls(frozenset(layers))
 
-    @classmethod
-    def only(cls, *layers: Layer) -> Self:
-        return cls(frozenset(Layer) - frozenset(layers))
-
     def to_json(self) -> list[str]:
         return sorted(self.off)
 
