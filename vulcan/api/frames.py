@@ -9,7 +9,6 @@ import pandas as pd
 
 from vulcan.results.report.data import (
     Report,
-    RunData,
     every_candidate,
     measured_on,
     models,
@@ -57,10 +56,10 @@ COSTS = ("model", "calls", "tokens_in", "tokens_out", "dollars", "seconds")
 EVENTS = ("row", "time", "kind", "data")
 
 
-def candidates(data: RunData) -> pd.DataFrame:
+def candidates(report: Report) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.candidates`."""
-    taken = {row["candidate"]: row for row in progress(data)}
-    rows = ({**taken[row["candidate"]], **row} for row in every_candidate(data))
+    taken = {row["candidate"]: row for row in progress(report)}
+    rows = ({**taken[row["candidate"]], **row} for row in every_candidate(report))
     return _frame(rows, CANDIDATES, "candidate")
 
 
@@ -107,28 +106,28 @@ def instances(report: Report) -> pd.DataFrame:
 _NOBODY: dict[str, Any] = {"policy": None, "score": None}
 
 
-def failures(data: RunData) -> pd.DataFrame:
+def failures(report: Report) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.failures`."""
     rows = (
         {
             **row,
-            "rules": list((judged := data.record.candidates[row["candidate"]]).rules),
+            "rules": list((judged := report.record.candidates[row["candidate"]]).rules),
             "feedback": judged.feedback,
         }
-        for row in every_candidate(data)
+        for row in every_candidate(report)
         if row["verdict"] not in ("scored", "stopped")
     )
     return _frame(rows, FAILURES, "candidate")
 
 
-def costs(data: RunData) -> pd.DataFrame:
+def costs(report: Report) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.costs`."""
-    return _frame(models(data.calls), COSTS, "model")
+    return _frame(models(report.calls), COSTS, "model")
 
 
-def events(data: RunData) -> pd.DataFrame:
+def events(report: Report) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.events`."""
-    frame = _frame((row.document() for row in data.rows.all), EVENTS, "row")
+    frame = _frame((row.document() for row in report.rows.all), EVENTS, "row")
     frame["time"] = pd.to_datetime(frame["time"], utc=True, format="ISO8601")
     return frame
 

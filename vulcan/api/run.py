@@ -15,9 +15,8 @@ from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import candidate_document
 from vulcan.results.recommended import find_recommended
-from vulcan.results.report.data import Report, RunData, difference
-from vulcan.results.run import run_document, state_of
-from vulcan.searches.costs import Costs
+from vulcan.results.report.data import Report, difference
+from vulcan.results.run import state_of
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.options import EXECUTION_OPTIONS, RESUME_OPTIONS, parse_execution, take_options
 from vulcan.svg import Figure
@@ -36,22 +35,22 @@ class Candidate:
 
     number: int
     _path: Path = field(compare=True)
-    _data: RunData = field(compare=False)
+    _report: Report = field(compare=False)
 
     @property
     def source(self) -> str:
         """The program as proposed; empty where the reply held none."""
-        return self._data.record.candidates[self.number].source
+        return self._report.record.candidates[self.number].source
 
     @property
     def verdict(self) -> str:
         """The verdict on it, such as `scored`, `rejected` or `timeout`; see docs/json.md."""
-        return self._data.record.candidates[self.number].verdict
+        return self._report.record.candidates[self.number].verdict
 
     @property
     def score(self) -> float | None:
         """Mean of the run's objective on the split train, higher is better; None if not measured there."""
-        return self._data.record.candidates[self.number].score
+        return self._report.record.candidates[self.number].score
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -68,24 +67,24 @@ class Candidate:
     @property
     def parents(self) -> tuple[int, ...]:
         """Numbers of the candidates from which it was derived."""
-        return self._data.record.parents_of(self.number)
+        return self._report.record.parents_of(self.number)
 
     @property
     def feedback(self) -> str:
         """The errors in it, as sent to the model; empty if there are none."""
-        return self._data.record.candidates[self.number].feedback
+        return self._report.record.candidates[self.number].feedback
 
     @property
     def difference(self) -> str:
         """A unified diff against its first parent; empty if it has none."""
-        return difference(self._data.record, self.number)
+        return difference(self._report.record, self.number)
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
         """Everything known of it, as `vulcan show RUN NUMBER --json` prints it."""
-        judged = self._data.record.candidates[self.number]
-        calls = (c for c in self._data.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn))
-        return candidate_document(self._data.record, judged, next(calls, None))
+        judged = self._report.record.candidates[self.number]
+        calls = (c for c in self._report.calls if (c.proposal, c.turn) == (judged.proposal, judged.turn))
+        return candidate_document(self._report.record, judged, next(calls, None))
 
     def export(self, path: str | Path | None = None, format: str = "python") -> list[Path]:
         """Write it as code that runs without Vulcan, and return the files written, the main one first.
@@ -149,7 +148,7 @@ class Run:
     @cached_property
     def summary(self) -> Mapping[str, Any]:
         """The summary that `vulcan show RUN --json` prints; its schema is in docs/json.md."""
-        return run_document(self.path, self._report.record, Costs.of(self._report.data.calls))
+        return self._report.summary
 
     # Candidates
 
@@ -173,7 +172,7 @@ class Run:
 
     def candidate(self, number: int) -> Candidate:
         """Return the candidate of a number, counted from 1. Raises UserError where there is none."""
-        return Candidate(self._report.record.candidate(number, self.path).candidate, self.path, self._report.data)
+        return Candidate(self._report.record.candidate(number, self.path).candidate, self.path, self._report)
 
     # Tables
 
@@ -187,7 +186,7 @@ class Run:
         """
         from vulcan.api.frames import candidates
 
-        return candidates(self._report.data)
+        return candidates(self._report)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -220,7 +219,7 @@ class Run:
         """
         from vulcan.api.frames import failures
 
-        return failures(self._report.data)
+        return failures(self._report)
 
     @cached_property
     def costs(self) -> pd.DataFrame:
@@ -231,7 +230,7 @@ class Run:
         """
         from vulcan.api.frames import costs
 
-        return costs(self._report.data)
+        return costs(self._report)
 
     @cached_property
     def events(self) -> pd.DataFrame:
@@ -241,7 +240,7 @@ class Run:
         """
         from vulcan.api.frames import events
 
-        return events(self._report.data)
+        return events(self._report)
 
     # Actions
 

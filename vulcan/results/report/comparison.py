@@ -16,9 +16,8 @@ from vulcan.results import figures
 from vulcan.results.figures import Curve
 from vulcan.results.report.data import Report, progress
 from vulcan.results.report.html_page import PLACE, aligned, page_templates, page_text
-from vulcan.results.run import run_document, state_of
+from vulcan.results.run import state_of
 from vulcan.results.seeds import seed_result, seeds_document
-from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.svg import Figure
 
@@ -65,12 +64,12 @@ def _together(reports: Sequence[Report]) -> SeedsDocument | None:
 
 def _compared(report: Report) -> ComparedRun:
     return {
-        **run_document(report.path, report.record, Costs.of(report.data.calls)),
+        **report.summary,
         "seed": report.record.config.get("seed"),
         "configuration": configuration(report.record.config),
         "progress": [
             {"candidate": point["candidate"], "best": point["best"]}
-            for point in progress(report.data)
+            for point in progress(report)
             if point["best"] is not None
         ],
     }

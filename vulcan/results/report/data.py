@@ -30,6 +30,7 @@ from vulcan.documents.report import (
     RunVersion,
     WinnerAnalysis,
 )
+from vulcan.documents.run import RunDocument
 from vulcan.evaluator import SplitName
 from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_row, lineage
@@ -101,42 +102,27 @@ class ReportRows:
 
 
 @dataclass(frozen=True, slots=True)
-class RunData:
-    """The contents of a run's store: its events by row, the record they add up to, and the model calls."""
+class Report:
+    """A complete run: the events in its store by row, the record they add up to, the model calls, and its scorer."""
 
+    path: Path
     rows: ReportRows
     record: RunRecord
     calls: tuple[CallRecord, ...]
-
-    @classmethod
-    def of(cls, path: Path) -> RunData:
-        """Read a store. Raises UserError where there is no run, or it cannot be read."""
-        with closing(open_store(path)) as store:
-            rows, calls = ReportRows.of(store.numbered()), tuple(store.calls())
-        return cls(rows, RunRecord.of(row.event for row in rows.all), calls)
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A complete run."""
-
-    path: Path
-    data: RunData
     scorer: Scorer | None
 
     @classmethod
     def of(cls, path: Path) -> Report:
         """Read a run. Raises UserError where the run, or its task, cannot be read."""
-        data = RunData.of(path)
-        return cls(path, data, scorer_of(data.record))
+        with closing(open_store(path)) as store:
+            rows, calls = ReportRows.of(store.numbered()), tuple(store.calls())
+        record = RunRecord.of(row.event for row in rows.all)
+        return cls(path, rows, record, calls, scorer_of(record))
 
     @property
-    def record(self) -> RunRecord:
-        return self.data.record
-
-    @property
-    def rows(self) -> ReportRows:
-        return self.data.rows
+    def summary(self) -> RunDocument:
+        """The document of `vulcan show RUN --json`."""
+        return run_document(self.path, self.record, Costs.of(self.calls))
 
     @property
     def winner(self) -> CandidateJudged | None:
@@ -151,7 +137,7 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
     """
     record = report.record
     return {
-        **run_document(report.path, record, Costs.of(report.data.calls)),
+        **report.summary,
         "objective": record.config.get("objective"),
         "run_version": run_version(report),
         "report_version": {"vulcan": vulcan.__version__, "python": platform.python_version()},
@@ -162,13 +148,13 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
             "instances": report.rows.prepared,
             "chosen": report.rows.chosen,
         },
-        "progress": list(progress(report.data)),
+        "progress": list(progress(report)),
         "scores": list(scores_by_instance(report)),
         "winner": None if report.winner is None else _winner(report.winner, record, seconds),
         "history": list(history(report)),
         "failures": failures(record),
-        "models": models(report.data.calls),
-        "all_candidates": list(every_candidate(report.data)),
+        "models": models(report.calls),
+        "all_candidates": list(every_candidate(report)),
     }
 
 
@@ -183,19 +169,19 @@ def measured_on(record: RunRecord) -> Iterator[InstanceParameters]:
         yield {"instance": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
-def every_candidate(data: RunData) -> Iterator[CandidateRow]:
+def every_candidate(report: Report) -> Iterator[CandidateRow]:
     """Yield a short line for every candidate, with its row of the store."""
-    for number, judged in data.record.candidates.items():
-        row = data.rows.judged[number]
-        yield {**candidate_row(data.record, judged), "operations": judged.operations, "row": row}
+    for number, judged in report.record.candidates.items():
+        row = report.rows.judged[number]
+        yield {**candidate_row(report.record, judged), "operations": judged.operations, "row": row}
 
 
-def progress(data: RunData) -> Iterator[ProgressPoint]:
+def progress(report: Report) -> Iterator[ProgressPoint]:
     """Yield the best train score and the dollars spent up to each candidate; unknown prices count as 0."""
-    price = {(call.proposal, call.turn): call.dollars or 0.0 for call in data.calls}
+    price = {(call.proposal, call.turn): call.dollars or 0.0 for call in report.calls}
     spent = 0.0
     best: float | None = None
-    for judged in data.record.candidates.values():
+    for judged in report.record.candidates.values():
         spent += sum(price.pop((judged.proposal, turn), 0.0) for turn in range(judged.turn + 1))
         if judged.verdict == "scored" and judged.score is not None:
             best = judged.score if best is None else max(best, judged.score)
@@ -204,7 +190,7 @@ def progress(data: RunData) -> Iterator[ProgressPoint]:
             "score": judged.score if judged.verdict == "scored" else None,
             "best": best,
             "dollars": spent,
-            "row": data.rows.judged[judged.candidate],
+            "row": report.rows.judged[judged.candidate],
         }
 
 

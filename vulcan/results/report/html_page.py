@@ -188,7 +188,7 @@ def _json(value: Any) -> str:
 def _packed(report: Report, document: Mapping[str, Any]) -> str:
     """Return the data for the page's script: JSON, compressed by gzip, as base64."""
     record = report.record
-    by_proposal = {(call.proposal, call.turn): call.model for call in report.data.calls}
+    by_proposal = {(call.proposal, call.turn): call.model for call in report.calls}
     candidates = [
         {
             **line,
@@ -199,7 +199,7 @@ def _packed(report: Report, document: Mapping[str, Any]) -> str:
     ]
     calls = [
         {"proposal": call.proposal, "turn": call.turn, "model": call.model, "reply": call.reply}
-        for call in report.data.calls
+        for call in report.calls
     ]
     data = {
         "rows": [row.document() for row in report.rows.all],
