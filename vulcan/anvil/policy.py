@@ -17,7 +17,7 @@ from vulcan.anvil.interpreter import Reference
 from vulcan.anvil.lint import LintResult, lint
 from vulcan.anvil.parse import parse
 from vulcan.anvil.plan import Plan, make_plan
-from vulcan.anvil.rewrite.traversal import from_below, program_size
+from vulcan.anvil.rewrite.traversal import from_below, program_size, with_inside
 from vulcan.documents.policy import Remark
 from vulcan.task import MECHANISM, Json, Signature, Task
 
@@ -205,21 +205,19 @@ class _Canonical:
         return tuple(self.statement(s) for s in body)
 
     def statement(self, statement: ir.Statement) -> ir.Statement:
-        match statement:
-            case ir.Assign(name, value):
-                canonical = self.expression(value)
-                return ir.Assign(self.name(name), canonical)
-            case ir.If(test, then, otherwise):
-                return ir.If(self.expression(test), self.block(then), self.block(otherwise))
-            case ir.Loop(name, start, stop, step, body):
-                return ir.Loop(self.name(name), start, stop, step, self.block(body))
-            case ir.Return(value):
-                return ir.Return(self.expression(value))
-            case ir.Write(name, value, index):
-                canonical_index = self.expression(index) if index is not None else None
-                return ir.Write(self.state.get(name, name), self.expression(value), canonical_index)
-            case ir.Break() | ir.Continue():
-                return statement
+        if isinstance(statement, ir.Loop):
+            self.name(statement.name)  # which its body may read
+        expressions, blocks = ir.inside(statement)
+        made = with_inside(statement, tuple(map(self.expression, expressions)), tuple(map(self.block, blocks)))
+        match made:
+            case ir.Assign(name) | ir.Loop(name):
+                return replace(made, name=self.name(name), at=(0, 0))
+            case ir.Write(name):
+                return replace(made, name=self.state.get(name, name), at=(0, 0))
+            case ir.If() | ir.Return():
+                return replace(made, at=(0, 0))
+            case _:
+                return made
 
     def expression(self, e: ir.Expression) -> ir.Expression:
         return from_below(e, self.part)

@@ -12,7 +12,7 @@ from itertools import islice
 from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.dead_code import without_writes
 from vulcan.anvil.rewrite.optimize import ONE, ZERO, cleaned
-from vulcan.anvil.rewrite.traversal import names_of, numbered, places, program_size, replaced
+from vulcan.anvil.rewrite.traversal import names_of, numbered, places, program_size, replaced, with_inside
 from vulcan.anvil.unparse import emit_source
 from vulcan.generator.program_state import stem_of, with_names, with_other_name
 from vulcan.searches.tuning import Evaluate, Scores
@@ -63,26 +63,13 @@ def _of_block(body: _Statements) -> Iterator[tuple[Cut, _Statements]]:
 
 
 def _of_statement(statement: ir.Statement) -> Iterator[tuple[Cut, ir.Statement]]:
-    match statement:
-        case ir.Assign() | ir.Return():
-            for cut, value in _of_expression(statement.value):
-                yield cut, replace(statement, value=value)
-        case ir.Write():
-            for cut, value in _of_expression(statement.value):
-                yield cut, replace(statement, value=value)
-            if statement.index is not None:
-                for cut, index in _of_expression(statement.index):
-                    yield cut, replace(statement, index=index)
-        case ir.If():
-            for cut, test in _of_expression(statement.test, is_value=False):
-                yield cut, replace(statement, test=test)
-            for cut, then in _of_block(statement.then):
-                yield cut, replace(statement, then=then)
-            for cut, otherwise in _of_block(statement.otherwise):
-                yield cut, replace(statement, otherwise=otherwise)
-        case ir.Loop():
-            for cut, inner in _of_block(statement.body):
-                yield cut, replace(statement, body=inner)
+    expressions, blocks = ir.inside(statement)
+    for n in reversed(range(len(expressions))):  # of a write, the value before the index
+        for cut, new in _of_expression(expressions[n], is_value=not isinstance(statement, ir.If)):
+            yield cut, with_inside(statement, (*expressions[:n], new, *expressions[n + 1 :]), blocks)
+    for n, block in enumerate(blocks):
+        for cut, body in _of_block(block):
+            yield cut, with_inside(statement, expressions, (*blocks[:n], body, *blocks[n + 1 :]))
 
 
 def _of_expression(e: ir.Expression, is_value: bool = True) -> Iterator[tuple[Cut, ir.Expression]]:

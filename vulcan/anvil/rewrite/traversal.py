@@ -65,6 +65,23 @@ def replaced(e: ir.Expression, path: Path, new: ir.Expression) -> ir.Expression:
     return with_children(e, tuple(parts))
 
 
+def with_inside(
+    statement: ir.Statement, expressions: tuple[ir.Expression, ...], blocks: tuple[tuple[ir.Statement, ...], ...]
+) -> ir.Statement:
+    """Return the statement with other expressions and blocks, as many as `ir.inside` returns for it."""
+    match statement:
+        case ir.Assign() | ir.Return():
+            return replace(statement, value=expressions[0])
+        case ir.Write():
+            return replace(statement, value=expressions[-1], index=expressions[0] if expressions[1:] else None)
+        case ir.If():
+            return replace(statement, test=expressions[0], then=blocks[0], otherwise=blocks[1])
+        case ir.Loop():
+            return replace(statement, body=blocks[0])
+        case _:
+            return statement
+
+
 def in_block(body: tuple[ir.Statement, ...], change: Change) -> tuple[ir.Statement, ...]:
     """Apply `change` to each whole expression in the statements, in source order."""
     changed = tuple([_in_statement(statement, change) for statement in body])
@@ -72,23 +89,10 @@ def in_block(body: tuple[ir.Statement, ...], change: Change) -> tuple[ir.Stateme
 
 
 def _in_statement(statement: ir.Statement, change: Change) -> ir.Statement:
-    match statement:
-        case ir.Assign() | ir.Return():
-            value = change(statement.value)
-            return statement if value is statement.value else replace(statement, value=value)
-        case ir.Write():
-            index = change(statement.index) if statement.index is not None else None
-            return replace(statement, index=index, value=change(statement.value))
-        case ir.If():
-            test = change(statement.test)
-            then, otherwise = in_block(statement.then, change), in_block(statement.otherwise, change)
-            if _same((test, then, otherwise), (statement.test, statement.then, statement.otherwise)):
-                return statement
-            return replace(statement, test=test, then=then, otherwise=otherwise)
-        case ir.Loop():
-            return replace(statement, body=in_block(statement.body, change))
-        case _:
-            return statement
+    expressions, blocks = ir.inside(statement)
+    changed = tuple([change(e) for e in expressions])
+    inner = tuple([in_block(block, change) for block in blocks])
+    return statement if _same((*changed, *inner), (*expressions, *blocks)) else with_inside(statement, changed, inner)
 
 
 def in_statements(
@@ -98,14 +102,8 @@ def in_statements(
     made: list[ir.Statement] = []
     for statement in body:
         for new in change(statement):
-            match new:
-                case ir.If(_, then, otherwise):
-                    inside = in_statements(then, change), in_statements(otherwise, change)
-                    made.append(replace(new, then=inside[0], otherwise=inside[1]))
-                case ir.Loop():
-                    made.append(replace(new, body=in_statements(new.body, change)))
-                case _:
-                    made.append(new)
+            expressions, blocks = ir.inside(new)
+            made.append(with_inside(new, expressions, tuple([in_statements(block, change) for block in blocks])))
     return tuple(made)
 
 
