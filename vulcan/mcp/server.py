@@ -20,7 +20,7 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import Field, ValidationError, WithJsonSchema
 
 from vulcan import __version__
-from vulcan.api.starts import with_starts
+from vulcan.api.launch import RunSession, SearchRequest
 from vulcan.errors import UserError, did_you_mean
 from vulcan.mcp.stdio import serve_stdio
 from vulcan.models.tool_calls import ToolCall
@@ -35,9 +35,9 @@ from vulcan.searches.conversation import TOOLS, Tool
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search
 from vulcan.searches.options import ASK, OPTIONS
-from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, open_study, record_stop
+from vulcan.searches.session import ExecutionConfig, RunDisplay
 from vulcan.store import RunRecord
-from vulcan.store.runs import create_store, find_run, lock_run, new_run, open_store
+from vulcan.store.runs import find_run, open_store
 
 STUDY_OPTIONS = tuple(name for name, option in OPTIONS.items() if name != "model" and not option.models_only)
 """Options of a search that apply where an agent answers its prompts."""
@@ -106,17 +106,9 @@ class Tools:
             raise UserError(f"options: {misplaced[0]!r} is no option of a study{close} ({', '.join(STUDY_OPTIONS)})")
         if searches:
             raise UserError(f"settings: {next(iter(searches))!r} is no setting of the task: put it into options")
-        config = with_starts(make_config(task, {**chosen, "model": [ASK]}, own), declared, self._runs)
-        evidence = check_config(declared, config)
-        run = new_run(self._runs, declared.name)
-        with (
-            closing(create_store(run)) as store,
-            lock_run(run),
-            record_stop(store),
-            open_study(declared, config, store, evidence, self._machines, RunDisplay()) as study,
-        ):
-            study.begin()
-            return dict(run_document(run, study.record, study.costs))
+        config = make_config(task, {**chosen, "model": [ASK]}, own)
+        session = RunSession.start(SearchRequest(declared, config, self._machines), self._runs)
+        return dict(run_document(session.path, *session.search(RunDisplay())))
 
     def ask(
         self,
