@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from chat_server import Behaviour, ChatServer, Received, fail, message
+from locations import few_starts
 from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, reply, share
 
 from vulcan.models import Message, Request, open_proposer
@@ -166,6 +167,7 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
     assert [event.text for event in of_kind(store, AdviceReceived)] == ["1.25 is enough"]
 
 
+CACHES = few_starts("cache_eviction", ("gdsf", "lru"))
 HEAD = "def priority(now, obj, cache, ghost):\n    return "
 TOOLS_OF_CACHES = [
     ToolCall("workload", {}), ToolCall("hazards", {}), ToolCall("curve", {"feature": "gap", "also": "seen"}),
@@ -181,8 +183,8 @@ TOOLS_OF_CACHES = [
 def chat_about(trace: str) -> list[str]:
     """The chat of a conversation that asks all tools about the training data of a trace."""
     options = {"model": ["ask"], "strategy": "engineer", "drafts": 9, "simplify": 8, "tune": 8, "train_on": "asked"}
-    chosen = make_config("cache_eviction", options, {"trace": [trace], "cache_size": ["300"]})
-    task = find_task("cache_eviction")
+    task = find_task(CACHES)
+    chosen = make_config(CACHES, options, {"trace": [trace], "cache_size": ["300"]})
     machines = ExecutionConfig("local", 1)
     with open_study(task, chosen, MemoryStore(), check_config(task, chosen), machines, RunDisplay()) as study:
         given = study.ask()
