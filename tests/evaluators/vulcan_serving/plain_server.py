@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace as Shown
 from typing import Any
 
 from vulcan.anvil import hash
+from vulcan_serving.server import SERVERS
 from vulcan_serving.spec import ServingSpec
 from vulcan_serving.workload import ServingWorkload
+from vulcan_traces.prompts import PromptTrace
 
 Functions = dict[str, Callable[..., Any]]
+
+
+def spec_of(trace: PromptTrace, server: str, load: float = 0.0, **changes: Any) -> ServingSpec:
+    """The requests of a trace before one replica, all of them measured."""
+    settings = asdict(SERVERS[server]) | {"measure_from": 0, "measure_to": trace.requests, "replicas": 1} | changes
+    return ServingSpec("", None, trace.block_tokens, trace.digest, trace.requests, load=load, **settings)
 
 
 def functions_of(source: str) -> Functions:

@@ -11,18 +11,17 @@ import asyncio
 import importlib.util
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from plain_server import Request, Server, requests_of
+from plain_server import Request, Server, requests_of, spec_of
 
 from vulcan.anvil import check
 from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
-from vulcan_serving.server import SERVERS
 from vulcan_serving.simulate import pace, simulate
 from vulcan_serving.spec import ServingSpec
 from vulcan_serving.workload import ServingWorkload
@@ -39,8 +38,6 @@ TASK = find_task("request_routing")
 WITHIN = 2.0
 """Latencies are asserted within this factor, which a busy machine keeps; the page of results has measured figures."""
 
-ROUTERS = {"Ray Serve's own": "power_of_two", "power_of_two": "power_of_two", "round_robin": "round_robin"}
-
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -49,7 +46,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         found = {"PYTHONPATH": f"{folder}:{Path(__file__).parent}"}
-        ray.init(num_cpus=4, include_dashboard=False, runtime_env={"env_vars": found})
+        ray.init("local", num_cpus=4, include_dashboard=False, runtime_env={"env_vars": found})
         serve.start(http_options={"location": "NoServer"})
         yield folder
         serve.shutdown()
@@ -58,9 +55,8 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def deployed(name: str, source: str | None, modules: Path, *given: Any) -> Any:
     """Return a handle of a deployment with a router exported from its source, or with Ray Serve's own."""
-    for each in serve.status().applications:  # with another name: replicas and routers of one name stay as they are
-        serve.delete(each)
-    name = name.replace(" ", "_").replace("'", "")
+    for each in serve.status().applications:
+        serve.delete(each)  # and another name: Ray keeps the handles of one, and a handle the router that it began with
     model: Any = StepServer
     if source is not None:
         module, told = f"ray_{name}", Provenance(TASK.name, name, "", "", "")
@@ -115,7 +111,6 @@ class StepServer:
 
 GIVEN = {
     "found": """
-import math
 from vulcan.anvil import hash
 
 STEP = 1.34
@@ -126,7 +121,6 @@ LIMIT = 0.0355
 LIMIT_2 = 8.94
 DECAY = 0.333
 FLOOR_2 = 13.5
-WEIGHT_2 = 0.0897
 
 
 class replica:
@@ -155,9 +149,9 @@ def score(now, replica, router, request):
     others = FACTOR * -replica.mine if replica.chance < policy.weight else -replica.mine
     others = others * (replica.chance + FLOOR) ** (WEIGHT * policy.weight)
     mean = (replica.mine if replica.same else others) / (replica.mine + 1)
-    return mean * (policy.sketch[hash(replica.id, 0)] + FLOOR_2) + WEIGHT_2 * math.log1p(now - request.tpot_goal)
+    return mean * (policy.sketch[hash(replica.id, 0)] + FLOOR_2)
 """,
-    "by hand": """
+    "by_hand": """
 def score(now, replica, router, request):
     if replica.same and replica.mine < 8 + 1.5 * router.unfinished / router.replicas:
         return 1
@@ -170,17 +164,13 @@ the session's last request went, unless that is busy."""
 
 @pytest.mark.slow
 @pytest.mark.ray
-@pytest.mark.parametrize("router", [*ROUTERS, "least_loaded", *GIVEN])
+@pytest.mark.parametrize("router", ["ray_serve_s_own", "power_of_two", "round_robin", "least_loaded", *GIVEN])
 def test_a_router_gains_what_it_gains_in_the_simulator(router: str, modules: Path) -> None:
     trace = load_prompts("agent:requests=400,seed=3")
-    skipped = 40
-    spec = ServingSpec(
-        **asdict(SERVERS["70b-8xa100"]), trace="", trace_format=None, block_tokens=trace.block_tokens, digest="",
-        requests=trace.requests, measure_from=skipped, measure_to=trace.requests, load=0.9, replicas=4,
-    )  # fmt: skip
+    spec = spec_of(trace, "70b-8xa100", 0.9, measure_from=40, replicas=4)
     stretch = pace(spec, trace) / spec.load
     sources = TASK.seed_policies() | GIVEN
-    source = sources[ROUTERS.get(router, router)]
+    source = sources.get(router, sources["power_of_two"])
     handle = deployed(router, sources.get(router), modules, spec, trace.block_tokens)
     for k in range(16):  # what is slow is the first request of a replica
         handle.remote(Request(k, 1, 1, [], 0.0, {}, 0)).result()
@@ -197,7 +187,7 @@ def test_a_router_gains_what_it_gains_in_the_simulator(router: str, modules: Pat
         return await asyncio.gather(*map(one, requests))
 
     requests = requests_of(ServingWorkload.of(spec, trace, stretch))
-    way, first, latest = np.array(asyncio.run(all_served(requests)))[skipped:].T
+    way, first, latest = np.array(asyncio.run(all_served(requests)))[spec.measure_from :].T
     simulated = []
     for seed in range(1, 11):
         varied = replace(spec, seed=seed)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from effort import few
-from plain_server import serve
+from plain_server import serve, spec_of
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_serving.server import SERVERS
 from vulcan_serving.simulate import pace, simulate, without_waiting
 from vulcan_serving.spec import ServingSpec
 from vulcan_serving.workload import ServingWorkload
@@ -72,8 +71,7 @@ def world(
     trace = load_prompts(f"{kind}:requests={requests},seed=3")
     priorities = np.arange(trace.requests) * 7 % 3
     trace = replace(trace, priorities=priorities)
-    settings = asdict(SERVERS["8b-h100"]) | {"replicas": 1, "budget": 700} | changes
-    spec = ServingSpec("", None, 0, trace.digest, trace.requests, 0, trace.requests, load, **settings)
+    spec = spec_of(trace, "8b-h100", load, **{"budget": 700, **changes})
     return spec, ServingWorkload.of(spec, trace, pace(spec, trace) / load)
 
 

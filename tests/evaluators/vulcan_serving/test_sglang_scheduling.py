@@ -6,17 +6,16 @@ These need the package sglang with PyTorch, and are skipped without; `make test-
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from plain_server import spec_of
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan_serving import layout
-from vulcan_serving.server import SERVERS
 from vulcan_serving.simulate import ServingRun, simulate
-from vulcan_serving.spec import ServingSpec
 from vulcan_serving.workload import ServingWorkload
 from vulcan_traces.prompts import PromptTrace, load_prompts
 
@@ -50,11 +49,7 @@ def served(name: str, policy: str, share: float) -> tuple[SglangServer, ServingR
     """Serve requests with memory for so many of the largest one, by both."""
     trace = in_tokens(load_prompts(name))
     largest = int((trace.prompt_tokens + trace.output_tokens).max())
-    spec = ServingSpec(
-        **asdict(SERVERS["8b-h100"]) | {"memory": int(share * largest)}, trace="", trace_format=None, block_tokens=1,
-        digest="", requests=trace.requests, measure_from=0, measure_to=trace.requests, load=0.0, replicas=1,
-        max_running=64,
-    )  # fmt: skip
+    spec = spec_of(trace, "8b-h100", memory=int(share * largest), max_running=64)
     workload = ServingWorkload.of(spec, trace, trace.requests / TRACES[name] / float(trace.arrivals[-1]))
     server = SglangServer(spec, workload, policy)
     server.run()

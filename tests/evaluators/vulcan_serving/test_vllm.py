@@ -6,20 +6,19 @@ These need the package vllm with PyTorch, and are skipped without; `make test-se
 from __future__ import annotations
 
 import importlib.util
-import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from plain_server import spec_of
 from real_data import real_data
 
 from vulcan.anvil import Policy, check
 from vulcan.export import Provenance, find_exporter
 from vulcan.registry import find_task
 from vulcan_serving import layout
-from vulcan_serving.server import SERVERS
 from vulcan_serving.simulate import ServingRun, pace, simulate
 from vulcan_serving.spec import ServingSpec
 from vulcan_serving.workload import ServingWorkload
@@ -37,11 +36,7 @@ BUDGETS = {"chunked": 2048, "whole": 140_000}
 
 def workload_of(trace: PromptTrace, prefill: str, memory: int, rate: float) -> tuple[ServingSpec, ServingWorkload]:
     """Requests with priorities, at so many a second."""
-    spec = ServingSpec(
-        **asdict(SERVERS["8b-h100"]) | {"memory": memory}, trace="", trace_format=None, block_tokens=trace.block_tokens,
-        digest=trace.digest, requests=trace.requests, measure_from=0, measure_to=trace.requests, load=0.0, replicas=1,
-        budget=BUDGETS[prefill], max_running=64, prefill=prefill,
-    )  # fmt: skip
+    spec = spec_of(trace, "8b-h100", memory=memory, budget=BUDGETS[prefill], max_running=64, prefill=prefill)
     drawn = np.random.default_rng(7).integers(-3, 4, trace.requests)
     trace = replace(trace, priorities=drawn.astype(trace.priorities.dtype))
     return spec, ServingWorkload.of(spec, trace, trace.requests / rate / float(trace.arrivals[-1]))
@@ -148,23 +143,29 @@ def test_each_step_has_the_same_requests_and_tokens(policy: str, share: float, p
     assert run.preempted.any() or share > 0.5 or name.startswith("mix")
 
 
+def scheduler_class(policy: Policy, name: str, patience: float, folder: Path, patch: pytest.MonkeyPatch) -> str:
+    """Export the policy to a module, and return the name of its class."""
+    provenance = Provenance(TASK.name, name, "", "", "", settings={"patience": patience})
+    (text,) = find_exporter("vllm-scheduler", TASK).export(policy, provenance).values()
+    module = f"vllm_{name}_{patience:.0f}"
+    (folder / f"{module}.py").write_text(text)
+    patch.syspath_prepend(folder)
+    return f"{module}.PolicyScheduler"
+
+
 @pytest.mark.parametrize("patience", [0.0, 3.0])
 @pytest.mark.parametrize("name", POLICIES)
 def test_an_exported_scheduler_gives_the_same_requests_the_same_tokens(
     name: str, patience: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = check(POLICIES[name], TASK)
-    provenance = Provenance(TASK.name, name, "", "", "", settings={"patience": patience})
-    files = find_exporter("vllm-scheduler", TASK).export(policy, provenance)
-    module = f"vllm_{name.replace(' ', '_')}_{patience:.0f}"
-    (tmp_path / f"{module}.py").write_text(next(iter(files.values())))
-    monkeypatch.syspath_prepend(tmp_path)
+    exported = scheduler_class(policy, name, patience, tmp_path, monkeypatch)
     trace = load_prompts("chat:requests=50,output=500,seed=5")
     largest = int((trace.prompt_tokens + trace.output_tokens).max())
     spec, workload = workload_of(trace, "chunked", int(1.2 * largest), 40.0)
     spec = replace(spec, patience_s=patience)
-    server = VllmServer(spec, workload, scheduler_class=f"{module}.PolicyScheduler")
-    monkeypatch.setattr(sys.modules[module], "time", server.clock)
+    server = VllmServer(spec, workload, scheduler_class=exported)
+    monkeypatch.setattr(f"{exported.partition('.')[0]}.time", server.clock)
     server.run()
     run = simulate(spec, workload, policy, record=10_000_000)
     assert run.preempted.any()
@@ -191,43 +192,34 @@ def score(now, request, engine):
 """
 """What a search on Mooncake's conversations found, with its names shortened."""
 
-ORDERS = ("longest_prefix", "feedback_queues", "shortest_remaining", "shortest_prompt")
-
 
 def held_out(folder: Path, load: float) -> tuple[ServingSpec, ServingWorkload]:
     """The last fifth of Mooncake's conversations, before one replica that is empty at first."""
     lines = real_data("cache", "mooncake", "conversation_trace.jsonl").read_text().splitlines(keepends=True)
     (folder / "last.jsonl").write_text("".join(lines[len(lines) * 4 // 5 :]))
     trace = load_prompts(str(folder / "last.jsonl"))
-    spec = ServingSpec(
-        **asdict(SERVERS["70b-8xa100"]), trace="", trace_format=None, block_tokens=trace.block_tokens,
-        digest=trace.digest, requests=trace.requests, measure_from=0, measure_to=trace.requests, load=load, replicas=1,
-        patience_s=120.0,
-    )  # fmt: skip
+    spec = spec_of(trace, "70b-8xa100", load, patience_s=120.0)
     return spec, ServingWorkload.of(spec, trace, pace(spec, trace) / load)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["fcfs", *ORDERS, "found"])
+@pytest.mark.parametrize(
+    "order", ["fcfs", "longest_prefix", "feedback_queues", "shortest_remaining", "shortest_prompt", "found"]
+)
 def test_an_order_gains_in_vllm_what_it_gains_in_the_simulator(
     order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, workload = held_out(tmp_path, 0.8)
-    policy, module = None, f"vllm_order_{order}"
+    policy, exported = None, None
     if order != "fcfs":
         policy = check(FOUND if order == "found" else TASK.seed_policies()[order], TASK)
-        provenance = Provenance(TASK.name, order, "", "", "", settings={"patience": spec.patience_s})
-        (text,) = find_exporter("vllm-scheduler", TASK).export(policy, provenance).values()
-        (tmp_path / f"{module}.py").write_text(text)
-        monkeypatch.syspath_prepend(tmp_path)
+        exported = scheduler_class(policy, order, spec.patience_s, tmp_path, monkeypatch)
     run = simulate(spec, workload, policy, record=10_000_000)
     print(f"\n{order}: {describe(run.first - workload.arrivals)}", end="")
     for counts_itself in (False, True):
-        server = VllmServer(
-            spec, workload, scheduler_class=f"{module}.PolicyScheduler" if policy else None, counts_itself=counts_itself
-        )
-        if policy:
-            monkeypatch.setattr(sys.modules[module], "time", server.clock)
+        server = VllmServer(spec, workload, scheduler_class=exported, counts_itself=counts_itself)
+        if exported:
+            monkeypatch.setattr(f"{exported.partition('.')[0]}.time", server.clock)
         server.run()
         waits = np.array([server.first[i] for i in range(len(workload.arrivals))]) - workload.arrivals
         print(f"; {describe(waits)}, {1e3 * server.computing / len(server.steps):.2f} ms a step", end="")
