@@ -141,14 +141,12 @@ def offered_argument(argument: Argument, settings: Mapping[str, Json], hidden: C
 class Mechanism:
     """The way in which the evaluator uses a policy's numbers. *When* it calls the policy is part of the interface.
 
-    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`. `simultaneous` is for a
-    mechanism of RANK that scores all the entities of a decision at the same moment, so that a term which is equal for
-    all of them has no effect. `calls` is about how many times as often it calls the function as the task's others do.
+    `meaning` is whole sentences; it may name the task's settings in braces, as `{sample_size}`. `calls` is about how
+    many times as often it calls the function as the task's others do.
     """
 
     name: str
     meaning: str
-    simultaneous: bool = False
     calls: float = 1.0
 
     def description_with(self, settings: Mapping[str, Json]) -> str:

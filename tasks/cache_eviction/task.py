@@ -43,7 +43,6 @@ SAMPLE = Mechanism(
     "When space is needed, {sample_size} objects of the cache are drawn at random, `priority` is called for each at "
     "that moment, and the one with the lowest priority is evicted. So `now - obj.last_access` is the object's true "
     "idle time.",
-    simultaneous=True,
     calls=8.0,
 )
 HEAP = Mechanism(

@@ -103,7 +103,6 @@ FULL = Mechanism(
     "equals, to the next one from a server drawn at random, so that a constant is a random choice. At each request its "
     "balancer also asks {probes} servers, drawn at random, for a report, which is there {delay} ms later. Statistics "
     "of a server observe when a report of it arrives, with what it says.",
-    simultaneous=True,
 )
 
 TASK = Task(

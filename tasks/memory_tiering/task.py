@@ -96,7 +96,6 @@ FULL = Mechanism(
     "with the lowest scores, which are demoted, until all are there or the limit of page copies is reached. Copying "
     "takes bandwidth of both tiers and stalls the program, so that pages which change places all the time cost more "
     "than they bring.",
-    simultaneous=True,
 )
 
 IN_ORDER = "page.arrival <= page.last_access <= now and page.arrival <= page.moved <= now"

@@ -101,14 +101,12 @@ LEAVES = Mechanism(
     "request uses, and the leaves with the lowest priorities are evicted, whole, until there is room (of equals the "
     "one that was accessed longest ago). A parent whose last child has left is a leaf too, and is scored at once. "
     "Statistics of a node observe when it is made and at each hit. So does SGLang.",
-    simultaneous=True,
 )
 
 BLOCKS = Mechanism(
     "blocks",
     "As `leaves`, but of the last leaf no more leaves than is needed, block by block from its end; what stays of it "
     "keeps its fields, and `on_evict` is not called. So does vLLM.",
-    simultaneous=True,
 )
 
 IN_ORDER = (

@@ -101,7 +101,6 @@ FULL = Mechanism(
     "equals to the next one from a replica drawn at random. Replicas report at each of their steps, and a report is "
     "there {delay} ms later. Statistics of a replica observe when a report of it arrives, those of `request` when one "
     "arrives, and those of `answer` when it is finished. The replicas schedule first come, first served.",
-    simultaneous=True,
 )
 
 TASK = Task(

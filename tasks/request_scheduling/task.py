@@ -87,7 +87,6 @@ STEPS = Mechanism(
     "score down (of equals the one that came first) until one does not fit. Statistics of a request observe when it "
     "arrives, is admitted, and is preempted. One that has been there for {patience} s is ahead of all others, in the "
     "order of arrival, whatever its score.",
-    simultaneous=True,
 )
 
 PREEMPTION = Mechanism(
@@ -95,7 +94,6 @@ PREEMPTION = Mechanism(
     "When the memory is full and a running request needs more, `preempt` is called for all that run, and the one with "
     "the highest score gives its memory back and waits again (of equals the one that came last; so do policies without "
     "this function). One that has been there for {patience} s is the last to go.",
-    simultaneous=True,
 )
 
 RESERVE = Mechanism(

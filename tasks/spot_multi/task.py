@@ -71,7 +71,6 @@ MOVE = Mechanism(
     "`region.id`. To move takes the tick: the VM is let go, nothing runs, and what is available in the new "
     "region is seen at the next tick, by `decide`. A look takes nothing: on-demand costs the same everywhere, "
     "and its VM goes on.",
-    simultaneous=True,
 )
 
 ARGUMENTS = (

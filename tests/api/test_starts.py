@@ -13,7 +13,7 @@ import vulcan
 from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan.results.recommended import find_candidate
+from vulcan.results.recommended import find_winner
 from vulcan.searches.config import make_config
 from vulcan.store.events import CandidateJudged, Event, RunStarted, RunStopped
 from vulcan.store.runs import open_store
@@ -48,7 +48,7 @@ def test_a_search_starts_from_a_file_and_from_a_run_and_is_replayed(tmp_path: Pa
     ]
     second = vulcan.search(MOOD_TASK, **FEW, seed=2, runs_dir=tmp_path, start_from=first.path.name)
     (started_from,) = second.config["starts"].values()
-    assert started_from == find_candidate(first.path).policy.source
+    assert started_from == find_winner(first.path).policy.source
 
 
 def test_a_search_starts_from_the_library_of_its_task(tmp_path: Path) -> None:

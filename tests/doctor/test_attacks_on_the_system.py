@@ -19,6 +19,8 @@ from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="most of these layers are Linux's")
 
 Under = Callable[[Layers], ForkedRange]
+LANDLOCK = {"TCP connection": 4, "Unix socket": 6, "kill the parent": 6, "kill everybody": 6, "kill its own group": 6}
+"""The version of Landlock that stops an attack, where it is not the first."""
 
 
 _IN_PROCESS = """
@@ -89,10 +91,10 @@ def enough_for_every_layer() -> tuple[Any, ...]:
 def test_each_of_its_layers_is_enough_by_itself(attack: Attack, under: Under) -> None:
     defences = under(ALL).start()
     for layer in attack.stopped_by:
-        if layer is Layer.LANDLOCK and defences.landlock < attack.landlock:
+        if layer is Layer.LANDLOCK and defences.landlock < LANDLOCK.get(attack.name, 1):
             continue
-        if layer in attack.only_root and os.geteuid() != 0:
-            continue
+        if layer is Layer.UNPRIVILEGED and os.geteuid() != 0 and attack.name != "another root directory":
+            continue  # what is to be protected is root's
         others = frozenset(attack.stopped_by) - {layer}
         evidence = under(Layers(others)).carry_out(attack)
         assert stopper((layer,), evidence) == layer, (layer, evidence)
@@ -107,4 +109,4 @@ def test_every_switchable_layer_stops_something() -> None:
 def test_without_no_new_privileges_neither_seccomp_nor_landlock_is_in_force(under: Under) -> None:
     defences = under(Layers.without(Layer.NO_NEW_PRIVILEGES)).start()
     assert (defences.no_new_privileges, defences.seccomp, defences.landlock) == (False, False, 0)
-    assert under(ALL).start().complete
+    assert not under(ALL).start().notes

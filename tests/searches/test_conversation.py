@@ -19,7 +19,6 @@ from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.evidence import open_run
 from vulcan.searches.interactive import InteractiveSearch, asks_for_advice, open_interactive_search
 from vulcan.searches.recorded_replies import RecordedReplies
-from vulcan.searches.session import RunDisplay
 from vulcan.store import MemoryStore, SQLiteStore
 from vulcan.store.events import AdviceReceived, FinalistScored, RunStopped, WinnerChosen
 from vulcan.store.recovery import repair
@@ -150,7 +149,7 @@ def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
         open_run(TASK, chosen, store, evidence(chosen), lambda _: None)
 
     def talk() -> None:
-        with open_interactive_search(tmp_path, RunDisplay()):
+        with open_interactive_search(tmp_path):
             pass
 
     says = error(talk)

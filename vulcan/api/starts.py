@@ -10,7 +10,7 @@ from vulcan.errors import UserError
 from vulcan.export.source import policy_source
 from vulcan.inputs import read_policy_file
 from vulcan.portfolio.library_file import FILE, read_library
-from vulcan.results.recommended import find_candidate
+from vulcan.results.recommended import find_winner
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.reply import parse_source
 from vulcan.store.runs import find_run
@@ -55,7 +55,7 @@ def _programs(given: str, task: Task, runs: Path) -> Iterator[tuple[str, str]]:
         raise UserError(f"--start-from {given}: there is no such file")
     else:
         run = find_run(given, runs)
-        policy = find_candidate(run).policy  # what it found, also where a known policy is recommended
+        policy = find_winner(run).policy  # what it found, also where a known policy is recommended
         if policy.task.name != task.name:
             raise UserError(f"--start-from {given}: {run} is of task {policy.task.name!r}, not {task.name!r}")
         yield run.name, policy.source

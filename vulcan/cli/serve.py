@@ -131,13 +131,10 @@ def _conversation(
     run: str, runs: Path, allow_unsandboxed: bool, *, to_finish: bool = False
 ) -> Iterator[tuple[Path, InteractiveSearch]]:
     from vulcan.searches.interactive import open_interactive_search
-    from vulcan.searches.session import RunDisplay
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs)
-    with open_interactive_search(
-        path, RunDisplay(), allow_unsandboxed=allow_unsandboxed, to_finish=to_finish
-    ) as conversation:
+    with open_interactive_search(path, allow_unsandboxed=allow_unsandboxed, to_finish=to_finish) as conversation:
         yield path, conversation
 
 

@@ -71,9 +71,8 @@ class Tools:
         self._machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
 
     def _conversation(self, path: Path, *, to_finish: bool = False) -> AbstractContextManager[InteractiveSearch]:
-        return open_interactive_search(
-            path, RunDisplay(), allow_unsandboxed=self._machines.allow_unsandboxed, to_finish=to_finish
-        )
+        allowed = self._machines.allow_unsandboxed
+        return open_interactive_search(path, allow_unsandboxed=allowed, to_finish=to_finish)
 
     def list_tasks(self) -> dict[str, Any]:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""

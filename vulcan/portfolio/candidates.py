@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vulcan.anvil import Rejected, check
+from vulcan.anvil.rewrite.traversal import numbered
 from vulcan.documents.library import Origin
 from vulcan.errors import UserError
 from vulcan.portfolio.model import LibraryMember
@@ -125,9 +126,7 @@ def distinct(members: Sequence[LibraryMember]) -> list[LibraryMember]:
         if (mark := digest(member)) in seen:
             continue
         seen.add(mark)
-        name, number = member.name, 2
-        while name in names:
-            name, number = f"{member.name}_{number}", number + 1
+        name = numbered(member.name, names)
         names.add(name)
         found.append(replace(member, name=name))
     return found

@@ -49,10 +49,10 @@ class ExportCandidate:
         return export_policy(self.policy, format, self.provenance)
 
 
-def find_candidate(run: Path, candidate: int | None = None) -> ExportCandidate:
-    """Return the candidate of that number, or the winner, with its provenance. Raises UserError."""
+def find_winner(run: Path) -> ExportCandidate:
+    """Return the winner, or the best so far, with its provenance. Raises UserError."""
     with closing(open_store(run)) as store:
-        return _candidate(run, store, RunRecord.of(store.events()), candidate)
+        return _candidate(run, store, RunRecord.of(store.events()), None)
 
 
 def find_recommended(run: Path, candidate: int | None = None) -> ExportCandidate:

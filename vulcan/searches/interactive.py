@@ -180,7 +180,7 @@ class InteractiveSearch:
 
 @contextmanager
 def open_interactive_search(
-    path: Path, display: RunDisplay, *, allow_unsandboxed: bool = False, to_finish: bool = False
+    path: Path, *, allow_unsandboxed: bool = False, to_finish: bool = False
 ) -> Iterator[InteractiveSearch]:
     """Resume a run of the model `ask`, one process at a time, or of any `to_finish` it. Workers start when needed.
 
@@ -200,7 +200,7 @@ def open_interactive_search(
             )
         machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
         try:
-            with open_study(task, config, store, evidence, machines, display, path) as study:
+            with open_study(task, config, store, evidence, machines, RunDisplay(), path) as study:
                 yield InteractiveSearch(study, path)
         except WorkerLost as error:
             raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error

@@ -28,15 +28,12 @@ class Attack:
     """Python code run in place of a candidate that has broken out of its language.
 
     The code reports success by `got(text)`, and reads its targets from the mapping `given`. `stopped_by` lists the
-    layers that each suffice to stop it, in the order in which it meets them; `only_root` are those of them that hold
-    only if the user to protect is root, and `landlock` is the Landlock version required.
+    layers that each suffice to stop it, in the order in which it meets them.
     """
 
     name: str
     code: str
     stopped_by: tuple[Layer | str, ...]
-    landlock: int = 1
-    only_root: frozenset[Layer] = frozenset()
     given: dict[str, object] = field(default_factory=dict)
     harmless: dict[str, object] = field(default_factory=dict)
     """Replacements for entries of `given`, used when the layers that stop the attack are left out."""

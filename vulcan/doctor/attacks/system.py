@@ -3,7 +3,6 @@
 from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack
 from vulcan.scoring.sandbox.layers import Layer
 
-_ROOT_ONLY = frozenset({Layer.UNPRIVILEGED})
 _PATHS = (Layer.SECCOMP, Layer.LANDLOCK, Layer.EMPTY_ROOT, Layer.OPEN_FILES)
 _OWNERS_FILES = (*_PATHS, Layer.UNPRIVILEGED)
 _OTHERS = (Layer.SECCOMP, Layer.PROCESS_NAMESPACE, Layer.UNPRIVILEGED, Layer.LANDLOCK)
@@ -22,7 +21,7 @@ def checked(result):
 
 SYSTEM_ATTACKS = (
     Attack("read /etc/passwd", "got(open('/etc/passwd').read()[:20])", _PATHS),
-    Attack("read the run store", "got(open(given['store']).read()[:20])", _OWNERS_FILES, only_root=_ROOT_ONLY),
+    Attack("read the run store", "got(open(given['store']).read()[:20])", _OWNERS_FILES),
     Attack("read a trace from its file", "got(open(given['trace']).read()[:20])", _PATHS),
     Attack("list a directory", "import os\ngot(os.listdir(given['directory']))", _PATHS),
     Attack(
@@ -39,13 +38,11 @@ if libc_view:
         "API key in the parent's /proc files",
         "got(open(f\"/proc/{given['victim']}/environ\", 'rb').read()[:20])",
         _OWNERS_FILES,
-        only_root=_ROOT_ONLY,
     ),
     Attack(
         "memory of the parent by /proc",
         "import os\nos.open(f\"/proc/{given['victim']}/mem\", os.O_RDWR)\ngot('opened')",
         _OWNERS_FILES,
-        only_root=_ROOT_ONLY,
     ),
     Attack(
         "memory of another candidate",
@@ -59,7 +56,6 @@ checked(libc.process_vm_readv(given['victim'], ctypes.byref(here), 1, ctypes.byr
 got(mine.raw)
 """,
         _OTHERS,
-        only_root=_ROOT_ONLY,
     ),
     Attack(
         "shared memory of another candidate",
@@ -70,13 +66,11 @@ got(mine.raw)
         "write a file",
         "import os\nfile = os.open(given['store'], os.O_WRONLY)\nos.write(file, b'forged')\ngot('written')",
         (*_OWNERS_FILES, Layer.FILE_SIZE),
-        only_root=_ROOT_ONLY,
     ),
     Attack(
         "delete a file",
         "import os\nos.unlink(given['doomed'])\ngot('deleted')",
         (Layer.SECCOMP, Layer.LANDLOCK, Layer.EMPTY_ROOT, Layer.UNPRIVILEGED),
-        only_root=_ROOT_ONLY,
     ),
     Attack(
         "fill the disk",
@@ -88,7 +82,6 @@ for _ in range(given['blocks']):
 got('filled')
 """,
         (*_OWNERS_FILES, Layer.FILE_SIZE),
-        only_root=_ROOT_ONLY,
         given={"blocks": 1 << 20},
         harmless={"blocks": 16},
     ),
@@ -96,7 +89,6 @@ got('filled')
         "TCP connection",
         "import socket\nsocket.socket().connect(('127.0.0.1', given['tcp']))\ngot('connected')",
         (*_SOCKETS, Layer.LANDLOCK),
-        landlock=4,
     ),
     Attack(
         "UDP datagram",
@@ -112,7 +104,6 @@ got('sent')
         "Unix socket",
         "import socket\nsocket.socket(socket.AF_UNIX).connect(given['unix'])\ngot('connected')",
         (*_SOCKETS, Layer.LANDLOCK),
-        landlock=6,
     ),
     Attack(
         "fork bomb",
@@ -205,8 +196,6 @@ while True: pass
         "kill the parent",
         "import os, signal\nos.kill(given['victim'], signal.SIGCONT)\ngot('signalled')",
         _OTHERS,
-        landlock=6,
-        only_root=_ROOT_ONLY,
     ),
     Attack(
         "kill everybody",
@@ -224,7 +213,6 @@ else:
     raise can_signal(given['victim'])
 """,
         (Layer.SECCOMP, Layer.PROCESS_NAMESPACE, Layer.LANDLOCK),
-        landlock=6,
     ),
     Attack(
         "kill its own group",
@@ -236,13 +224,11 @@ while time.monotonic() < until:
     pass
 """,
         (Layer.SECCOMP, Layer.SESSION, Layer.LANDLOCK),
-        landlock=6,
     ),
     Attack(
         "ptrace the parent",
         _RAW + "checked(libc.ptrace(0x4206, ctypes.c_long(given['victim']), None, None))\ngot('attached')",
         _OTHERS,
-        only_root=_ROOT_ONLY,
     ),
     Attack(
         "raw system call: openat",

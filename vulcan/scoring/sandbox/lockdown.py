@@ -51,11 +51,6 @@ class Defences:
     empty_root: bool = False
 
     @property
-    def complete(self) -> bool:
-        """True if no defence known to Vulcan is missing."""
-        return not self.notes
-
-    @property
     def missing_for_free_programs(self) -> tuple[str, ...]:
         """The missing defences without which free Python must not run: lacking any one, it could break out."""
         needed = {
