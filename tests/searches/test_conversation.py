@@ -148,11 +148,7 @@ def test_a_run_that_a_model_answers_is_no_conversation(tmp_path: Path) -> None:
     with closing(SQLiteStore(tmp_path / "run.db", create=True)) as store:
         open_run(TASK, chosen, store, evidence(chosen), lambda _: None)
 
-    def talk() -> None:
-        with open_interactive_search(tmp_path):
-            pass
-
-    says = error(talk)
+    says = error(lambda: open_interactive_search(tmp_path).__enter__())
     assert says == f"the prompts of {tmp_path} are answered by offline/evolve: `vulcan resume {tmp_path}` continues it"
 
 

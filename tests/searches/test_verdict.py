@@ -73,8 +73,7 @@ def verdict(
             record.add(FinalistScored(number, "validation", mean, own))
     if winner is not None:
         record.add(WinnerChosen(winner, "validation" if validation else "train"))
-    if held_out is not None:
-        record.add(held_out)
+    record.held_out = held_out
     record.add(RunStopped("finished"))
     scorer = Scorer(OBJECTIVE, [Instance(**instance) for instance in prepared])  # type: ignore[arg-type]
     return verdict_of(Comparison(record, scorer, starts))
@@ -134,9 +133,9 @@ def windows(gains: Sequence[float]) -> HeldOutMeasured:
     """Blocks of time of the only instance, on which what was found gains this over a baseline with 0.5."""
     names = tuple(f"0 window {n}" for n in range(len(gains)))
     own = tuple((name, {"value": 0.5 + gain}) for name, gain in zip(names, gains, strict=True))
-    theirs = tuple((name, {"value": 0.5}) for name in names)
-    on_windows = ((FOUND, "validation", own), ("lru", "validation", theirs))
-    return HeldOutMeasured((), (("validation", "0", names),), on_windows)  # type: ignore[arg-type]
+    known = tuple((name, {"value": 0.5}) for name in names)
+    measured = ((FOUND, "validation", own), ("lru", "validation", known))
+    return HeldOutMeasured((), (("validation", "0", names),), measured)  # type: ignore[arg-type]
 
 
 def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
