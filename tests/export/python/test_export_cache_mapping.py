@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from types import ModuleType
+
 import pytest
 from cache_formats import ADMISSION, QUEUES, exported, under
 from effort import examples
@@ -11,24 +14,27 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 from mapping_laws import KEYS, MappingLaws
 
-MODULES = {name: load(export(under("sample", source))) for name, source in POLICIES.items()}
-OTHERS = {name: load(export(under("heap", source))) for name, source in POLICIES.items()}
-OTHERS |= {name: load(export(source)) for name, source in QUEUES.items()}
+
+@cache
+def module_of(name: str, mechanism: str = "sample") -> ModuleType:
+    """The exported module of a policy; of the mechanism `queues` where there is one of that name."""
+    is_of_queues = mechanism != "sample" and name in QUEUES
+    return load(export(QUEUES[name] if is_of_queues else under(mechanism, POLICIES[name])))
 
 
 class LikeADictionary(MappingLaws):
     """What is in the cache is what a dictionary would have there; only evictions and bypasses may take it away."""
 
     @initialize(
-        name=st.sampled_from(sorted(OTHERS)),
+        name=st.sampled_from(sorted({*POLICIES, *QUEUES})),
         capacity=st.integers(1, 40),
         sample_size=st.integers(0, 4),
     )
     def start(self, name: str, capacity: int, sample_size: int) -> None:
-        if sample_size and name in MODULES:
-            self.cache = MODULES[name].Cache(capacity, sample_size=sample_size, getsizeof=len)
+        if sample_size and name in POLICIES:
+            self.cache = module_of(name).Cache(capacity, sample_size=sample_size, getsizeof=len)
         else:
-            self.cache = OTHERS[name].Cache(capacity, getsizeof=len)
+            self.cache = module_of(name, "heap").Cache(capacity, getsizeof=len)
         self.model = {}
         self.sizes: dict[int, int] = {}
         self.requests = 0
@@ -99,7 +105,7 @@ TestLikeADictionary = LikeADictionary.TestCase
 
 
 def test_missed_keys_are_not_remembered_without_end() -> None:
-    cache = MODULES["lru"].Cache(10)
+    cache = module_of("lru").Cache(10)
     for key in range(5_000):
         cache.get(key)
     assert len(cache._open) == 1_024
@@ -114,14 +120,14 @@ def test_missed_keys_are_not_remembered_without_end() -> None:
 )  # fmt: skip
 def test_a_cache_that_cannot_be_is_refused(arguments: tuple[float, ...], options: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"must be"):
-        MODULES["fifo"].Cache(*arguments, **options)
+        module_of("fifo").Cache(*arguments, **options)
     with pytest.raises(ValueError, match="capacity"):
-        OTHERS["clock"].Cache(0)
+        module_of("clock", "queues").Cache(0)
 
 
 @pytest.mark.parametrize("size", [-1, float("nan"), 2**49])
 def test_a_size_that_cannot_be_is_refused_and_changes_nothing(size: float) -> None:
-    cache = MODULES["rich"].Cache(2**40)
+    cache = module_of("rich").Cache(2**40)
     with pytest.raises(ValueError, match="a size must be"):
         cache.put("a", 1, size)
     assert (len(cache), cache.currsize, cache.misses) == (0, 0, 0)
