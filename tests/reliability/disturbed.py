@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from chaos import SEARCH as WHOLE
 from chaos import reply_to
 from chat_server import Behaviour, Exchange, Received, answer
 from console import Console
+from waiting import wait_until
 
 from vulcan.store.events import RunStopped
 from vulcan.store.runs import open_store
@@ -51,11 +50,3 @@ def own_events(run: Path) -> list[Any]:
     """The events of a run itself, but where it stopped."""
     with closing(open_store(run)) as store:
         return [event for event in store.events() if not isinstance(event, RunStopped)]
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Whether it holds at last."""
-    until = time.monotonic() + seconds
-    while not (holds := condition()) and time.monotonic() < until:
-        time.sleep(0.02)
-    return holds

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from locations import SUPPORT
-from test_jail import wait_until
+from waiting import wait_for_end, wait_until
 
 from vulcan.errors import UserError
 from vulcan.scoring import program_server_client
@@ -18,7 +18,7 @@ from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, Serve
 from vulcan.scoring.program_wire import MAX_MESSAGE
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
-from vulcan.scoring.sandbox.processes import descendants, is_alive
+from vulcan.scoring.sandbox.processes import descendants
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these defences are Linux's")
 
@@ -143,7 +143,7 @@ result = 1
             child.ask(code.encode())
             assert wait_until(lambda: len(set(descendants(server.pid)) - before) >= 3)
             started = set(descendants(server.pid)) - before
-        assert wait_until(lambda: not any(map(is_alive, started)))
+        assert wait_for_end(started)
 
 
 @on_linux
@@ -155,7 +155,7 @@ def test_a_server_that_is_killed_is_no_fault_of_the_candidates_and_takes_all_alo
     processes = [server.pid, *descendants(server.pid)]
     assert len(processes) == 4  # one that waits for the namespace, the server, its template, and the child
     os.kill(server.pid, signal.SIGKILL)
-    assert wait_until(lambda: not any(map(is_alive, processes)))
+    assert wait_for_end(processes)
     with pytest.raises(ServerLost):
         child.ask(b"result = 1")
     server.close()
@@ -207,7 +207,7 @@ def test_an_evaluators_helpers_die_with_the_keeper_of_the_evaluator() -> None:
         processes = [evaluator, *descendants(evaluator)]
         assert len(processes) == 3  # the evaluator, its helper, and who watches over that
         keeper.kill()
-    assert wait_until(lambda: not any(map(is_alive, processes)))
+    assert wait_for_end(processes)
 
 
 def test_a_runner_that_does_not_load_is_a_users_error(runner: str) -> None:

@@ -15,10 +15,10 @@ from types import SimpleNamespace
 
 import pytest
 from scoring_toys import Toy
+from waiting import wait_for_end
 
 from vulcan.scoring.ray_executor import RemoteEvaluator
 from vulcan.scoring.ray_runtime import reach, signal_handler_kept
-from vulcan.scoring.sandbox.processes import is_alive
 
 DRIVER = """
 import os, signal, subprocess, sys
@@ -37,13 +37,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def ended(pids: list[int], seconds: float = 10.0) -> bool:
-    until = time.monotonic() + seconds
-    while any(map(is_alive, pids)) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not any(map(is_alive, pids))
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="pidfd is Linux's")
 @pytest.mark.parametrize("ray", ["starting", "alive", "killed"])
 def test_nothing_of_a_ray_outlives_a_killed_driver(ray: str, tmp_path: Path) -> None:
@@ -52,7 +45,7 @@ def test_nothing_of_a_ray_outlives_a_killed_driver(ray: str, tmp_path: Path) -> 
     command = [sys.executable, "-c", DRIVER, str(session), ray]
     driver = subprocess.run(command, capture_output=True, text=True, check=False)
     assert driver.returncode == -signal.SIGKILL, driver.stderr
-    assert ended([int(pid) for pid in driver.stdout.split()])
+    assert wait_for_end(map(int, driver.stdout.split()))
     assert ("`vulcan resume` continues it" in driver.stderr) == (ray != "alive")
     assert not session.exists()
 

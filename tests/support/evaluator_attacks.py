@@ -10,10 +10,11 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from waiting import wait_for_end, wait_until
 
 from vulcan.doctor.attacks.attack import Attack, AttackObservation, stopper
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
@@ -100,9 +101,10 @@ def outlives_keeper(layers: Layers = ALL) -> bool:
         holder = int(keeper.stdout.readline())
         processes = [holder, *descendants(holder)]
         idle = _ticks(processes[-1])
-        _wait(lambda: _ticks(processes[-1]) >= idle + _BUSY_TICKS)  # only the endless job takes as much
+        # only the endless job takes as much
+        wait_until(lambda: _ticks(processes[-1]) >= idle + _BUSY_TICKS, _TIMEOUT_SECONDS)
         keeper.kill()
-    gone = _wait(lambda: not any(map(is_alive, processes)), 2.0 if layers.off else _TIMEOUT_SECONDS)
+    gone = wait_for_end(processes, 2.0 if layers.off else _TIMEOUT_SECONDS)
     for pid in filter(is_alive, processes):
         os.kill(pid, 9)
     return not gone
@@ -115,13 +117,6 @@ def _ticks(pid: int) -> int:
     except OSError:
         return 0
     return int(user) + int(system)
-
-
-def _wait(condition: Callable[[], bool], seconds: float = _TIMEOUT_SECONDS) -> bool:
-    deadline = time.monotonic() + seconds
-    while not (holds := condition()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return holds
 
 
 def _keep(layers: Layers) -> None:

@@ -19,7 +19,7 @@ from console import COMMAND, Console
 from effort import few
 from kernel_host import agreeing, as_predicted, in_namespaces, late_ms
 from locations import TESTS
-from test_processes import wait_for_end
+from waiting import wait_for_end
 
 from vulcan_link.linux.bottleneck import LinkLog
 from vulcan_link.linux.figures import Measurement
@@ -128,7 +128,7 @@ def test_nothing_is_left_of_a_run_that_was_cut_short(ending: signal.Signals) -> 
         process.send_signal(ending)
         _, err = process.communicate(timeout=60)
     assert len(namespaces) <= 3
-    assert all(wait_for_end(number) for number in began)
+    assert wait_for_end(began)
     if ending is signal.SIGINT:
         assert process.returncode == 130, err
         assert err.splitlines() == ["sending for 60 s", "interrupted; nothing is left of the link"]

@@ -10,23 +10,11 @@ import time
 from multiprocessing.reduction import recv_handle, send_handle
 from pathlib import Path
 
+from locations import SUPPORT
+from waiting import wait_for_end
+
+from vulcan.scoring.sandbox.processes import is_alive
 from vulcan_link.linux.processes import Channel, children
-
-
-def exists(process: int) -> bool:
-    """Whether it runs; one that has ended and was not waited for does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_for_end(process: int) -> bool:
-    for _ in range(500):
-        if not exists(process):
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def answer(channel: Channel) -> None:
@@ -55,23 +43,23 @@ def tell_number(channel: Channel) -> None:
 def test_children_end_when_the_run_does() -> None:
     with children() as start:
         numbers = [start("child", tell_number).take() for _ in range(2)]
-        assert all(exists(number) for number in numbers)
-    assert all(wait_for_end(number) for number in numbers)
+        assert all(map(is_alive, numbers))
+    assert wait_for_end(numbers)
 
 
 def test_children_end_when_their_parent_is_killed() -> None:
     program = (
-        "import sys, time; sys.path[:0] = [sys.argv[1]]\n"
+        "import sys, time; sys.path[:0] = sys.argv[1:]\n"
         "from test_processes import tell_number\n"
         "from vulcan_link.linux.processes import children\n"
         "with children() as start:\n"
         "    print(start('child', tell_number).take(), flush=True); time.sleep(60)\n"
     )
-    here = str(Path(__file__).parent)
-    with subprocess.Popen([sys.executable, "-c", program, here], stdout=subprocess.PIPE, text=True) as parent:
+    here = (str(Path(__file__).parent), str(SUPPORT))
+    with subprocess.Popen([sys.executable, "-c", program, *here], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         number = int(parent.stdout.readline())
-        assert exists(number)
+        assert is_alive(number)
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    assert wait_for_end(number)
+    assert wait_for_end([number])
