@@ -86,8 +86,8 @@ def test_its_mistakes_are_told_like_vulcans_own(vulcan: Console, sheep: Installe
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("sheep_farm.nothing:app", "does not load: No module named 'sheep_farm.nothing'"),
-        ("sheep_farm.command:nothing", "does not load: module 'sheep_farm.command' has no attribute 'nothing'"),
+        ("sheep_farm.nothing:app", "ModuleNotFoundError: No module named 'sheep_farm.nothing'"),
+        ("sheep_farm.command:nothing", "module 'sheep_farm.command' has no attribute 'nothing'"),
         ("sheep_farm.command:count", "is no typer.Typer"),
     ],
 )

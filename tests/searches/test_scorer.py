@@ -51,7 +51,7 @@ def test_an_objective_sees_only_its_references() -> None:
 
 def test_an_objective_of_what_is_not_measured_is_the_tasks_mistake() -> None:
     scorer = Scorer(Objective("odd", "x", "odd", lambda m, _: m["y"]), INSTANCES)
-    with pytest.raises(UserError, match=r"objective 'odd' on b: KeyError: 'y' \(test_scorer.py, line \d+\)"):
+    with pytest.raises(UserError, match=r"objective 'odd' on b \(test_scorer.py, line \d+\): KeyError: 'y'"):
         scorer.on_instance("train", "b", {"x": 1.0})
 
 

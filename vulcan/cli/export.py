@@ -92,7 +92,10 @@ def export(
     if show and (format or guard) is not None:
         raise UserError("--list writes nothing: give it without --format and --guard")
     if task is not None and run is not None and format is not None:
-        _check_format(format, task)
+        from vulcan.export.formats import find_exporter
+        from vulcan.registry import find_task
+
+        find_exporter(format, find_task(task))  # before the policy, which may have errors of its own
     subject = _subject(context, run, task, candidate, runs_dir, listed=show)
     if show:
         _list(subject, as_json)
@@ -108,17 +111,9 @@ class _Subject:
     provenance: Provenance
     document: ExportSubject
     name: str
-    cautions: tuple[str, ...] = ()
+    cautions: Sequence[str] = ()
     others: Sequence[AnyPolicy] = ()
     """Of a task whose formats are listed: its further policies. A format is refused where it takes none of them."""
-
-
-def _check_format(format: str, task: str) -> None:
-    """Check the format before the policy, which may have errors of its own. Raises UserError."""
-    from vulcan.export.formats import find_exporter
-    from vulcan.registry import find_task
-
-    find_exporter(format, find_task(task))
 
 
 def _subject(

@@ -32,6 +32,7 @@ from vulcan.cli import check, eval, explain, export, host, library, runs, search
 from vulcan.cli.task_options import SearchCommand, TakesTaskOptions
 from vulcan.errors import UserError
 from vulcan.files import NOT_WRITABLE
+from vulcan.foreign_code import ForeignCall
 from vulcan.terminal_text import printable
 
 ENTRY_POINT_GROUP = "vulcan.commands"
@@ -59,10 +60,10 @@ class Contributed:
         from importlib import import_module
 
         target = f"{self.module}:{self.attribute}"
-        try:
+        with (attempt := ForeignCall()):
             app = getattr(import_module(self.module), self.attribute)
-        except (ImportError, AttributeError) as error:
-            raise UserError(f"command {self.name!r}: its entry point {target!r} does not load: {error}") from error
+        if attempt.error is not None:
+            raise attempt.user_error(f"command {self.name!r}: its entry point {target!r} does not load")
         if not isinstance(app, typer.Typer):
             raise UserError(f"command {self.name!r}: its entry point {target!r} is no typer.Typer")
         if not app.registered_callback:  # without one, typer collapses a group of one command

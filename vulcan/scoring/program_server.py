@@ -359,11 +359,9 @@ def main(descriptor: int) -> None:
 
 def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -> None:
     limits, layers = Limits(**set_up["limits"]), Layers.from_json(set_up["layers"])
-    runner: list[Callable[..., object]] = []
-    attempt = ForeignCall()
-    with attempt:
+    with (attempt := ForeignCall()):
         module, _, name = set_up["runner"].partition(":")
-        runner.append(getattr(importlib.import_module(module), name))
+        runner = getattr(importlib.import_module(module), name)
     if attempt.error is not None:
         control.send(FrameKind.ERROR, f"it does not load: {attempt.failure}".encode())
         return
@@ -385,7 +383,7 @@ def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -
     namespaces = ProcessNamespaces() if "pid" in isolation.namespaces else None
     mine, templates = socket.socketpair()
     host = Host(
-        control.descriptor, mine, runner[0], limits, layers, isolation, tuple(notes.lines), address_space, namespaces
+        control.descriptor, mine, runner, limits, layers, isolation, tuple(notes.lines), address_space, namespaces
     )
     if sys.platform == "linux" and isolation.unprivileged:
         linux.allow_own_proc_files(False)

@@ -38,14 +38,13 @@ class Scorer:
     def on_instance(self, split: SplitName, instance: str, metrics: Metrics) -> float:
         """Return the objective on one instance. Raises UserError if the task's declaration gives no finite number."""
         references: Mapping[str, Metrics] = self._references.get((split, instance), {})
-        score = math.nan
+        named = f"objective {self.objective.name!r}"
         with (attempt := ForeignCall()):
             score = float(self.objective.score(metrics, references))
-        if attempt.error is not None:
-            raise UserError(f"objective {self.objective.name!r} on {instance}: {attempt.failure} ({attempt.place})")
-        if not math.isfinite(score):
-            raise UserError(f"objective {self.objective.name!r} is {score} on {instance}: its scores must be finite")
-        return score
+            if not math.isfinite(score):
+                raise UserError(f"{named} is {score} on {instance}: its scores must be finite")
+            return score
+        raise attempt.user_error(f"{named} on {instance} ({attempt.place})")
 
     def on_each(self, instances: Sequence[Instance], metrics: InstanceMetrics) -> tuple[float, ...]:
         """Return the objective on each instance, in their order; a missing instance is an error."""

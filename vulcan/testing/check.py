@@ -153,18 +153,14 @@ class Subject:
 
     def calling(self, what: str, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Call a method of the evaluator. Raises CheckFailed where it raises anything."""
-        attempt = ForeignCall()
-        made: list[T] = []
-        with attempt:
-            made.append(step(*arguments, **named))
+        with (attempt := ForeignCall()):
+            return step(*arguments, **named)
         if isinstance(attempt.error, CheckFailed):
             raise attempt.error
-        if attempt.failure is not None:
-            raise CheckFailed(
-                f"{self.task.evaluator}: {what}: {attempt.failure} ({attempt.place})",
-                "mend the evaluator, so that it does not",
-            )
-        return made[0]
+        raise CheckFailed(
+            f"{self.task.evaluator}: {what}: {attempt.failure} ({attempt.place})",
+            "mend the evaluator, so that it does not",
+        )
 
     def _plain(self, where: str, metrics: object) -> Measured:
         try:
