@@ -263,8 +263,7 @@ def _be_the_child(host: Host, channel_socket: socket.socket) -> NoReturn:
     try:
         channel = MessageChannel(_keep_only(channel_socket, host))
         channel.send(_confined(host))
-        attempt = ForeignCall()
-        with attempt:
+        with (attempt := ForeignCall()):
             host.runner(channel)
         code = 0 if attempt.error is None else OUT_OF_MEMORY if isinstance(attempt.error, MemoryError) else FAILED
     finally:

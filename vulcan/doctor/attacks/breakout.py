@@ -14,8 +14,7 @@ from vulcan.scoring.program_wire import MessageChannel
 def carry_out(code: str, given: Mapping[str, Any], **names: object) -> dict[str, str]:
     """Run the code; return `{"got": text}`, or `{"sign": ..., "detail": ...}` of what stopped it."""
     trophies: list[str] = []
-    attempt = ForeignCall()
-    with attempt:
+    with (attempt := ForeignCall()):
         exec(compile(code, "attack", "exec"), {"given": given, "got": lambda x: trophies.append(str(x)), **names})
     if trophies:
         return {"got": trophies[0][:100]}
