@@ -76,6 +76,7 @@ def test_a_task_begins_from_a_table_of_decisions(tmp_path: Path) -> None:
         ("load,servers\n1,2\n", "it has 1 rows"),
         (TABLE.replace("50,", "fifty,"), ":2: a number is needed in column 1"),
         ("load,servers\n" + "1,2\n" * 60, "no column but the decision changes"),
+        ("load,servers\n" + "1,2\n2,2\n" * 30, "the decision is always 2"),
     ],
 )
 def test_an_unusable_table_is_told_in_a_line(tmp_path: Path, table: str, why: str) -> None:

@@ -41,6 +41,8 @@ def described(path: Path) -> Mapping[str, str]:
     changing = [name for name in seen if len(set(columns[name])) > 1]
     if not changing:
         raise UserError(f"{path}: no column but the decision changes, so that nothing can be decided by it")
+    if len(set(columns[decision])) == 1:
+        raise UserError(f"{path}: the decision is always {columns[decision][0]:g}, so that nothing is decided")
     slope, base = linear_regression(columns[changing[0]], columns[decision])
     features = [
         f'Feature("{name}", "float", "unknown", {min(columns[name])!r}, {_high(columns[name])!r}, "the column {name}"),'
