@@ -166,6 +166,7 @@ def test_the_random_numbers_are_those_of_splitmix64() -> None:
         (TICK.format("world.load = 1") + SCORE.format("1"), "state", "shown by the task and cannot be set"),
         (TOUCH.format("item.huge = 1") + SCORE.format("1"), "state", "in `class item:` or `class policy:`"),
         (TOUCH.replace("on_touch", "on_touched").format("pass") + SCORE.format("1"), "no-function", "mean 'on_touch'?"),
+        (TOUCH.replace("on_touch", "on_start").format("pass") + SCORE.format("1"), "no-function", "'on_start'"),
         ("class state:\n    n = 1\n" + SCORE.format("1"), "state", "`class policy:` and `class item:`"),
     ],
 )  # fmt: skip

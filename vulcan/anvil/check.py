@@ -112,7 +112,7 @@ class _Checker(StateChecker):
                         self.report("shadowing", node, f"function {name!r} is defined twice")
                     elif name in self.signatures:
                         entries[name] = node
-                    elif self.is_misspelled_handler(node):
+                    elif self.is_handler_of_no_event(node):
                         known = f"the events are {', '.join(self.events)}"
                         self.report("no-function", node, f"no event {name!r}{did_you_mean(name, self.events)}", known)
                     else:

@@ -116,10 +116,10 @@ class StateChecker(ExpressionChecker):
         spelled = did_you_mean(dotted(node), [*self.variables, *controls])
         return self.stop("state", target, f"`{snippet(target)}` is not declared{spelled}")
 
-    def is_misspelled_handler(self, node: ast.FunctionDef) -> bool:
-        """Whether a function is named nearly as an event, and takes arguments of the task as no helper may."""
+    def is_handler_of_no_event(self, node: ast.FunctionDef) -> bool:
+        """Whether a function is named as events are, and takes arguments of the task as no helper may."""
         takes = any(a.arg in self.every_argument for a in node.args.args)
-        return bool(takes and node.name.startswith("on_") and did_you_mean(node.name, self.events))
+        return bool(self.events) and takes and node.name.startswith("on_")
 
 
 RETURN_NOTHING = ir.Return(ir.Number(0.0))
