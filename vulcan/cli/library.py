@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ from vulcan.cli.options import (
 )
 from vulcan.cli.output import number, print_json, print_table, say, tell
 from vulcan.cli.task_options import TakesTaskOptions
+from vulcan.searches.options import Option
 from vulcan.terminal_text import count
 
 if TYPE_CHECKING:
@@ -95,22 +97,12 @@ def build(
     )
 
 
-_PLANNED: dict[str, tuple[type, ...]] = {
-    "objective": (list,), "policy": (list,), "run": (list,), "keep": (list,),
-    "members": (int,), "per_run": (int,), "limit": (float, int),
-}  # fmt: skip
-"""Options of a build, with their types in a file, allowed there in addition to those of the task."""
-
-
-def _check_planned(name: str, value: object, where: str) -> None:
-    """Raise UserError where an option of a build in a file has another type."""
-    from vulcan.errors import UserError
-
-    named = {list: "a list of strings", int: "a whole number"}
-    wanted = "a number" if float in _PLANNED[name] else named[_PLANNED[name][0]]
-    fits = isinstance(value, _PLANNED[name]) and not isinstance(value, bool)
-    if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
-        raise UserError(f"{where}: {name} is {value!r}: it must be {wanted}")
+_PLANNED: Mapping[str, Option] = {
+    **{name: Option("", name=name, repeatable=True) for name in ("objective", "policy", "run", "keep")},
+    **{name: Option("", name=name, kind=int) for name in ("members", "per_run")},
+    "limit": Option("", name="limit", kind=float),
+}
+"""Options of a build that a file may have in addition to those of the task."""
 
 
 def _build_config(context: typer.Context, file: Path | None, runs: Path) -> BuildConfig:
@@ -128,9 +120,7 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     task = find_task(context.params["task"])
     plain = read_config(file) if file is not None else {}
     plain.pop("task", None)
-    planned = {name: plain.pop(name) for name in _PLANNED if name in plain}
-    for name, value in planned.items():
-        _check_planned(name, value, str(file))
+    planned = {name: option.parse(plain.pop(name), str(file)) for name, option in _PLANNED.items() if name in plain}
     searched, settings = sort_options(task, plain, str(file))
     if searched:
         raise UserError(f"{file}: {next(iter(searched))} is an option of searches: give their runs by `run`")
