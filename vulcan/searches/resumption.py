@@ -68,7 +68,7 @@ def describe_changes(record: RunRecord) -> list[str]:
     for before, after in zip(record.searches, record.searches[1:], strict=False):
         names = [name for name in RESUME_OPTIONS if before.config.get(name) != after.config.get(name)]
         values = ", ".join(f"{name} {_spelled(after.config.get(name))}" for name in names)
-        if names:  # else it has chosen its mechanism
+        if names:
             lines.append(f"from proposal {after.since} on: {values}")
     return lines
 
