@@ -94,13 +94,13 @@ def _temporary_directory() -> Path:
 
 
 def table_file(table: Any) -> Path:
-    """Write a pandas DataFrame as CSV with a header to the cache directory, under its content, and return the path.
+    """Write a pandas DataFrame as CSV to the cache directory, under its content, and return the path.
 
-    So a run that was started on it can be resumed and replayed. Raises UserError where there are no rows or no names.
+    So its run can be resumed and replayed. One column is a list of ids. Raises UserError without rows or names.
     """
     if not len(table) or not all(isinstance(name, str) for name in table.columns):
         raise UserError("a DataFrame needs rows, and columns with names such as time, id and size")
-    text: str = table.to_csv(index=False)
+    text: str = table.to_csv(index=False, header=len(table.columns) > 1)
     place = cache_directory(TABLES) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.csv"
     if not place.is_file():
         write_file(place, text)

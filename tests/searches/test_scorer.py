@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from vulcan.errors import UserError
@@ -49,14 +51,15 @@ def test_an_objective_sees_only_its_references() -> None:
     assert seen == [{"p": {"x": 1.0}}, {}]
 
 
-def test_an_objective_of_what_is_not_measured_is_the_tasks_mistake() -> None:
-    scorer = Scorer(Objective("odd", "x", "odd", lambda m, _: m["y"]), INSTANCES)
-    with pytest.raises(UserError, match=r"objective 'odd' on b \(test_scorer.py, line \d+\): KeyError: 'y'"):
-        scorer.on_instance("train", "b", {"x": 1.0})
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_score_that_is_no_finite_number_is_the_tasks_mistake(value: float) -> None:
-    scorer = Scorer(Objective("odd", "x", "odd", lambda *_: value), INSTANCES)
-    with pytest.raises(UserError, match=f"objective 'odd' is {value} on b: its scores must be finite"):
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        (lambda *_: float("nan"), "is nan on b: its scores must be finite"),
+        (lambda *_: float("inf"), "is inf on b: its scores must be finite"),
+        (lambda metrics, _: metrics["y"], r"on b \(test_scorer.py, line \d+\): KeyError: 'y'"),
+    ],
+)
+def test_a_score_that_is_no_finite_number_is_the_tasks_mistake(score: Callable[..., float], said: str) -> None:
+    scorer = Scorer(Objective("odd", "x", "odd", score), INSTANCES)
+    with pytest.raises(UserError, match=f"objective 'odd' {said}"):
         scorer.on_instance("train", "b", {"x": 1.0})

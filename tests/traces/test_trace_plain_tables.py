@@ -67,14 +67,12 @@ def test_what_is_no_date_is_refused(tmp_path: Path, spelled: str) -> None:
 def test_a_frame_is_a_trace() -> None:
     frame = pd.DataFrame({"time": [0.0, 1.5, 3.0], "id": [7, 8, 7], "size": [512.0, 64.0, 512.0]})
     trace = load_trace(frame)
-    assert (trace.times.tolist(), trace.sizes.tolist(), trace.keys.tolist()) == (
-        [0.0, 1.5, 3.0],
-        [512, 64, 512],
-        [7, 8],
-    )
+    assert trace.times.tolist() == [0.0, 1.5, 3.0]
+    assert (trace.sizes.tolist(), trace.keys.tolist()) == ([512, 64, 512], [7, 8])
     dated = frame.assign(time=pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"], utc=True))
     assert load_trace(dated).times.tolist() == [1704067200.0, 1704153600.0, 1704240000.0]
     with pytest.raises(UserError, match="format is not clear"):
         load_trace(frame.rename(columns={"id": "what"}))
+    assert load_trace(frame[["id"]]).requests == 3
     with pytest.raises(UserError, match="needs rows"):
         load_trace(frame.iloc[:0])
