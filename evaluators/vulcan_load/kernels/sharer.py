@@ -27,17 +27,9 @@ def spell_at(changes, s, time):
 
 
 @helper
-def later_spell(changes, s, k, time):
-    """Return `spell_at` a time, from the number of a change before it: few changes are between."""
-    while k < changes.shape[1] - 1 and changes[s, k + 1] <= time:
-        k += 1
-    return k
-
-
-@helper
-def done_from(changes, speeds, s, k, begin, work):
-    """Return the completion time of work that begins after change k of the server's speed and before the next."""
-    last = changes.shape[1] - 1
+def done_at(changes, speeds, s, begin, work):
+    """Return the completion time of work that begins then, as the server's speed changes."""
+    k, last = spell_at(changes, s, begin), changes.shape[1] - 1
     at = begin
     while k < last:
         room = (changes[s, k + 1] - at) * speeds[s, k]
@@ -47,12 +39,6 @@ def done_from(changes, speeds, s, k, begin, work):
         at = changes[s, k + 1]
         k += 1
     return at + work / speeds[s, k]
-
-
-@helper
-def done_at(changes, speeds, s, begin, work):
-    """Return the completion time of work that begins then, as the server's speed changes."""
-    return done_from(changes, speeds, s, spell_at(changes, s, begin), begin, work)
 
 
 @helper

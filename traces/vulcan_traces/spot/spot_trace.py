@@ -28,10 +28,6 @@ class SpotTrace:
         return len(self.available)
 
     @property
-    def hours(self) -> float:
-        return self.ticks * self.gap / 3600
-
-    @property
     def digest(self) -> str:
         """A hash of availability and its place in time, not of the name or of prices."""
         content = hashlib.sha256(f"{self.gap},{self.start},".encode())
