@@ -99,10 +99,8 @@ class Bench:
     def known_by_part(self) -> dict[str, list[float]]:
         """The scores of the best baseline and the best oracle on each part of the time."""
         found: dict[str, list[float]] = {}
-        for kind in ("baseline", "oracle"):
-            known = [b for (_, split), b in self.record.baselines.items() if split == "train" and b.kind == kind]
-            if known and self.windows:
-                best = max(known, key=lambda b: b.score)
+        for best in (self.record.best_baseline("train"), self.record.best_baseline("train", "oracle")):
+            if best is not None and self.windows:
                 scores = []
                 for of in self.windows:
                     results = measure_baseline(self.evaluator, best.policy, of)

@@ -16,7 +16,7 @@ from vulcan.evaluator import Evaluator, Instance, Rung, SplitName, load_evaluato
 from vulcan.foreign_code import ForeignCall
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.scorer import Scorer
-from vulcan.searches.target import not_carried, plain_name
+from vulcan.searches.target import carried, not_carried, plain_name
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import (
     BaselineMeasured,
@@ -262,7 +262,9 @@ def open_run(
         )
     training = [i for i in evidence.instances if i.split == "train" and not i.variation_of]
     if config.generates and record.lessons is None:
-        add(learn_lessons(config.offered(task), evaluator, training, config.objective, report))
+        learnt = learn_lessons(task.offered(config.settings), evaluator, training, config.objective, report)
+        if learnt is not None:
+            add(LessonsLearnt(carried(learnt.programs, config.offered(task), config.target)))
     if tells_findings(config) and record.workload is None:
         add(describe_workload(evaluator, training, report))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vulcan.anvil import Rejected
 from vulcan.errors import UserError
 from vulcan.export import export_refusal, find_exporter
@@ -25,6 +27,11 @@ def seeds_of(task: Task, target: str | None) -> dict[str, str]:
 def starts_of(task: Task, config: SearchConfig) -> dict[str, str]:
     """Return the sources of all policies that a search begins with, by name."""
     return {**seeds_of(task, config.target), **config.starts}
+
+
+def carried(programs: Iterable[str], task: Task, target: str | None) -> tuple[str, ...]:
+    """Return the programs that the target's format can carry."""
+    return tuple(source for source in programs if target is None or not _refusal(source, task, target))
 
 
 def not_carried(task: Task, target: str | None) -> set[str]:

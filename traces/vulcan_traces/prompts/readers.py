@@ -126,17 +126,9 @@ def _recognised(source: Source) -> str:
 _Add = Callable[[PromptTraceBuilder, Record], None]
 
 
-def _mooncake() -> _Add:
-    def add(builder: PromptTraceBuilder, record: Record) -> None:
-        builder.add(
-            _time(record) / 1e3,
-            _count(record, "input_length"),
-            _count(record, "output_length"),
-            [*_ids(record, "hash_ids")],
-            turn=None,
-        )
-
-    return add
+def _mooncake(builder: PromptTraceBuilder, record: Record) -> None:
+    input_length, output_length = _count(record, "input_length"), _count(record, "output_length")
+    builder.add(_time(record) / 1e3, input_length, output_length, [*_ids(record, "hash_ids")], turn=None)
 
 
 def _bailian() -> _Add:
@@ -202,7 +194,7 @@ class PromptFormat:
 
 
 FORMATS: dict[str, PromptFormat] = {
-    "mooncake": PromptFormat(MOONCAKE_BLOCK, _mooncake, has_hashes=True),
+    "mooncake": PromptFormat(MOONCAKE_BLOCK, lambda: _mooncake, has_hashes=True),
     "bailian": PromptFormat(BAILIAN_BLOCK, _bailian, has_hashes=True),
     "tokens": PromptFormat(TOKENS_BLOCK, _tokens),
     "azure": PromptFormat(TOKENS_BLOCK, _tokens, server_logs.azure_lines),

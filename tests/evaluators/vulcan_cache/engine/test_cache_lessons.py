@@ -21,7 +21,7 @@ from vulcan.registry import find_task
 from vulcan.searches.config import make_config
 from vulcan.searches.evidence import learn_lessons, load_evaluation_set, open_run
 from vulcan.store import MemoryStore
-from vulcan.store.events import LessonsLearnt
+from vulcan.store.events import BaselineMeasured, LessonsLearnt
 from vulcan_cache.lessons import Returns, hazards, lessons_of
 from vulcan_cache.spec import Requests
 
@@ -70,6 +70,17 @@ def test_a_search_learns_from_training_data_alone_and_records_what_it_has_fitted
     assert learnt == learn_lessons(TASK, evaluator, training, "object")
     with pytest.raises(ValueError, match="no search may see"):
         learn_lessons(TASK, evaluator, evidence.instances, "object")
+
+
+@pytest.mark.parametrize(("target", "left"), [("python", []), ("vllm-offload", ["lru"])])
+def test_a_search_for_a_target_learns_and_is_compared_with_what_it_carries(target: str, left: list[str]) -> None:
+    task = find_task("prefix_cache")
+    config = make_config(task.name, {"tune": 0, "target": target}, {"trace": ["agent:requests=900,seed=1"]})
+    store: Any = MemoryStore()
+    open_run(task, config, store, load_evaluation_set(task, config, load_evaluator(task)), lambda _: None)
+    [learnt] = of_kind(store, LessonsLearnt)
+    assert bool(learnt.programs) == (not left)
+    assert [b.policy for b in of_kind(store, BaselineMeasured) if (b.kind, b.split) == ("not carried", "train")] == left
 
 
 def test_no_lessons_are_learnt_for_language_models() -> None:
