@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from vulcan.simulator import PolicyCalls
 from vulcan_spot.job import SECONDS, Prices, SafetyNet, SpotJob
 from vulcan_spot.windows import Windows
 
@@ -42,48 +43,41 @@ def late_there_too(runs: JobRuns, there: JobRuns, job: SpotJob, prices: Prices) 
     return replace(runs, cost=runs.cost + prices.missed * late, finished=np.where(late, there.finished, runs.finished))
 
 
-@dataclass(frozen=True, slots=True)
-class Decider:
-    """The decider of a run, in the form that the kernel takes.
-
-    `number` is one of `layout`; a baseline of which `migrates` is true goes to the next region in turn
-    instead of waiting. Of a policy: the addresses of the functions that decide and rank, of `enter`, `update` and the
-    handler `on_tick`, 0 for none; its globals, and the statistics of all regions, as they are before anything is seen.
-    """
-
-    number: int
-    globals: Floats
-    migrates: bool = False
-    addresses: tuple[int, ...] = (0, 0, 0, 0, 0)
-    statistics: Floats | None = None
-
-
 def run(
-    who: Decider, windows: Windows, job: SpotJob, prices: Prices, net: SafetyNet, seconds: Counts | None = None
+    number: int,
+    moves_on: bool,
+    calls: PolicyCalls,
+    windows: Windows,
+    job: SpotJob,
+    prices: Prices,
+    net: SafetyNet,
+    seconds: Counts | None = None,
 ) -> JobRuns:
     """Run the job once per window, by the rules of `vulcan_spot.kernels.engine`.
 
-    `seconds`, zeros of shape (windows, USES), take the time by use if given.
+    `number` says who decides, as `layout` numbers them, and `moves_on` whether a baseline goes to the next region in
+    turn instead of waiting. A policy is called by `calls`. `seconds`, zeros of shape (windows, USES), take the time by
+    use if given.
     """
     from vulcan_spot.kernels import engine as kernel
     from vulcan_spot.layout import RECORD
 
     available = np.atleast_2d(windows.available)
     regions = len(available)
-    statistics = np.zeros(0) if who.statistics is None else who.statistics
+    _, shown, statistics, slots = calls
     ratio = prices.spot / prices.on_demand if prices.on_demand else 1.0
     results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
     paid = np.zeros(0 if windows.prices is None else len(windows.begins))
     decisions = kernel.run(
-        who.number,
-        who.migrates,
+        number,
+        moves_on,
         net == "published",
-        who.addresses,
-        who.globals,
-        np.empty_like(who.globals),
+        calls.addresses,
+        shown[0],
+        np.empty_like(shown[0]),
         statistics.copy(),
         statistics,
-        np.uint64(len(statistics) // regions),
+        np.uint64(slots),
         np.empty(regions * RECORD),
         available,
         windows.begins,

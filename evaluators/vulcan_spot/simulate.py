@@ -11,7 +11,6 @@ from vulcan.errors import UserError
 from vulcan.simulator import PolicyCalls
 from vulcan_spot.job import Prices, SafetyNet, SpotJob
 from vulcan_spot.layout import (
-    GLOBALS,
     GREEDY,
     LAYOUT,
     ON_DEMAND_ONLY,
@@ -21,7 +20,7 @@ from vulcan_spot.layout import (
     UNIFORM_PROGRESS,
 )
 from vulcan_spot.least_cost import cheapest
-from vulcan_spot.runs import Counts, Decider, JobRuns, run
+from vulcan_spot.runs import Counts, JobRuns, run
 from vulcan_spot.windows import Windows
 
 BASELINES: Mapping[str, tuple[int, bool]] = {
@@ -64,12 +63,9 @@ def simulate(
         known = OF_ONE if regions == 1 else OF_SEVERAL
         runs = [simulate(name, windows, job, prices, net) for name in known if name != "spot_only"]
         return cheapest(runs, windows, job, prices, net)
-    if isinstance(who, str):
-        number, moves_on = BASELINES[who]
-        decider = Decider(number, np.zeros(GLOBALS), moves_on)
-    else:
-        # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
-        layout, entered = (REGIONS_LAYOUT, "enter") if who.task.others else (LAYOUT, "update")
-        calls = PolicyCalls.of(who, layout, ("decide", "prefer", entered, "update", "on_tick"), entities=regions)
-        decider = Decider(POLICY, calls.shown[0], addresses=calls.addresses, statistics=calls.statistics)
-    return run(decider, windows, job, prices, net, seconds)
+    number, moves_on = BASELINES[who] if isinstance(who, str) else (POLICY, False)
+    policy = None if isinstance(who, str) else who
+    # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
+    layout, entered = (REGIONS_LAYOUT, "enter") if policy and policy.task.others else (LAYOUT, "update")
+    calls = PolicyCalls.of(policy, layout, ("decide", "prefer", entered, "update", "on_tick"), entities=regions)
+    return run(number, moves_on, calls, windows, job, prices, net, seconds)
