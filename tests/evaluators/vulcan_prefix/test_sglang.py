@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exported_modules import FEATURES, TASK, exported
+from exported_modules import POLICIES as SHARED
+from exported_modules import TASK, exported
 from locations import recorded_run
 from plain_prefix import serve
 
@@ -26,28 +27,7 @@ if importlib.util.find_spec("sglang") is None:
 from sglang_replay import CacheInitParams, SglangTree, UnifiedTree, use_clock
 
 POLICIES = {
-    "features": FEATURES,
-    "statistics": """
-def priority(now, node, server):
-    return node.last_access + 30.0 * node.hits.max() + node.gap.ewma(0.3) - server.needed / server.capacity
-""",
-    "state": """
-class policy:
-    bonus = 10.0
-
-class node:
-    seen = 0.0
-
-def on_hit(now, node, server):
-    node.seen = node.seen + 1.0
-    policy.bonus = policy.bonus * 0.99 + 0.01 * node.gap
-
-def on_evict(now, node, server):
-    policy.bonus = policy.bonus + 0.001
-
-def priority(now, node, server):
-    return node.last_access + policy.bonus * node.seen + server.evicted_priority * 0.01
-""",
+    **SHARED,
     "requests": """
 def priority(now, node, server):
     idle = now - node.last_access

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exported_modules import FEATURES, TASK, exported
+from exported_modules import POLICIES, TASK, exported
 from plain_prefix import serve
 
 from vulcan.anvil import check
@@ -23,35 +23,6 @@ if importlib.util.find_spec("vllm") is None:
 
 from vllm.v1.kv_offload.base import LookupResult, ReqContext, make_offload_key
 from vllm.v1.kv_offload.cpu.manager import CPUOffloadingManager
-
-POLICIES = {
-    "features": FEATURES,
-    "statistics": """
-def priority(now, node, server):
-    full = server.used / server.capacity + server.needed / server.capacity + 1e-6 * server.leaves
-    return node.last_access + 30.0 * node.hits.max() + node.gap.ewma(0.3) - full + 5.0 * node.children
-""",
-    "state": """
-class policy:
-    bonus = 10.0
-
-class node:
-    seen = 0.0
-
-def on_hit(now, node, server):
-    node.seen = node.seen + 1.0
-    policy.bonus = policy.bonus * 0.99 + 0.01 * node.gap
-
-def on_insert(now, node, server):
-    node.seen = 0.5 * (node.siblings > 2)
-
-def on_evict(now, node, server):
-    policy.bonus = policy.bonus + 0.001
-
-def priority(now, node, server):
-    return node.last_access + policy.bonus * node.seen + server.evicted_priority * 0.01
-""",
-}
 
 
 class Clock:
