@@ -143,8 +143,8 @@ def public_bill(runs: JobRuns, windows: Windows, prices: Prices) -> NDArray[np.f
 def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.float64]:
     """Dollars of each run that no policy can get below as `public_bill` counts: all of it at the lowest price."""
     least = []
-    for window in range(len(windows.begins)):
-        one = windows.single(window)
+    for begin, end in zip(windows.begins, windows.ends, strict=True):
+        one = replace(windows, begins=np.array([begin]), ends=np.array([end]))
         assert one.prices is not None
         lowest = np.full_like(one.prices, one.prices[:, one.begins[0]].min())
         runs = simulate(BOUND, replace(one, prices=lowest), job, prices, "published")

@@ -59,10 +59,6 @@ class Windows:
         windows = cls._joined(regions[0][0].gap, columns, places)
         return replace(windows, prices=np.ascontiguousarray(np.concatenate(prices, axis=1))) if priced else windows
 
-    def single(self, window: int) -> Windows:
-        """Return one of them alone."""
-        return replace(self, begins=self.begins[window : window + 1], ends=self.ends[window : window + 1])
-
     @classmethod
     def _joined(cls, gap: int, columns: Sequence[NDArray[np.uint8]], places: Sequence[Place]) -> Windows:
         offsets = np.cumsum([0, *(column.shape[-1] for column in columns)])

@@ -27,7 +27,7 @@ def test_a_small_file(write):
     assert counts.arrivals.tolist() == [0, 0, 2]
     assert counts.loads.tolist() == [[1, 3, 0], [0, 0, 0], [2, 0, 0]]
     assert counts.stores.tolist() == [[1, 0, 0], [0, 4, 0], [0, 0, 6]]
-    assert (counts.name, counts.page_size, counts.footprint) == ("counts.npz", 8192, 3 * 8192)
+    assert (counts.name, counts.page_size, counts.pages) == ("counts.npz", 8192, 3)
 
 
 def test_rows_of_one_page_add_up_and_missing_epochs_are_quiet(write):

@@ -36,11 +36,6 @@ class PageCounts:
     def pages(self) -> int:
         return int(self.loads.shape[1])
 
-    @property
-    def footprint(self) -> int:
-        """Bytes of all pages that are ever touched."""
-        return self.pages * self.page_size
-
     @cached_property
     def accesses(self) -> int:
         return int(self.loads.sum(dtype=np.int64) + self.stores.sum(dtype=np.int64))
