@@ -113,7 +113,7 @@ class PolicyScheduler(vllm.v1.core.sched.async_scheduler.AsyncScheduler):
         return [by_id[seen.id] for seen in self.decisions.next([self._seen[r.request_id] for r in waiting], now)]
 
     def _allocating(self, request, num_new_tokens, *given, **named):
-        is_late = self.decisions.is_late(self._seen[request.request_id], self._now())
+        is_late = self.decisions._is_late(self._seen[request.request_id], self._now())
         self.kv_cache_manager.watermark_blocks = 0 if is_late else self._kept
         blocks = self._allocate(request, num_new_tokens, *given, **named)
         if request.status == vllm.v1.request.RequestStatus.RUNNING:

@@ -96,7 +96,7 @@ class RequestPolicy:
         """The requests in the order in which they are to be admitted; who waited too long is ahead of all others."""
 
         def place(request: _Request) -> tuple[bool, float, float]:
-            is_late = self.is_late(request, now)
+            is_late = self._is_late(request, now)
             return (not is_late, 0.0 if is_late else -score(now, request, self.engine), request.id)
 
         return sorted(waiting, key=place)
@@ -105,7 +105,7 @@ class RequestPolicy:
         """The one of those that run that is to make room."""
 
         def readiness(request: _Request) -> tuple[bool, float, float]:
-            is_late = self.is_late(request, now)
+            is_late = self._is_late(request, now)
             ready = 0.0  # without preempt
             ready = 0.0 if is_late else preempt(now, request, self.engine)  # with preempt
             return (not is_late, ready, request.id)
@@ -118,6 +118,5 @@ class RequestPolicy:
         kept = min(max(reserve(now, self.engine), 0.0), 1e15)  # with reserve
         return kept
 
-    def is_late(self, request: _Request, now: float) -> bool:
-        """It has been there for so long that it goes ahead of all others, and nothing is kept free from it."""
+    def _is_late(self, request: _Request, now: float) -> bool:
         return PATIENCE > 0.0 and request.arrived + PATIENCE <= now
