@@ -64,6 +64,9 @@ RECORDINGS = (
     Recording("congestion-control", "Congestion control"),
     Recording("prefix-cache", "Prefix caches, Mooncake's conversations", "cache/mooncake"),
     Recording("spot-one-region", "Spot VMs, the leaderboard of one region", windows=True),
+    Recording("routing-by-conversations", "Routing by conversations, Mooncake's", "cache/mooncake"),
+    Recording("scheduling-by-conversations", "Scheduling by conversations, Mooncake's", "cache/mooncake"),
+    Recording("queue-management-by-conversations", "Queue management by conversations"),
 )
 
 HEADLINE_STORES = TEST_DATA / "headlines"
