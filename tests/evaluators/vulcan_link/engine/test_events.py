@@ -88,6 +88,8 @@ class PlainFlow:
 class PlainSender:
     """What `simulate` takes for a policy."""
 
+    entity_slots = 0
+
     def __init__(self, policy: Policy, scenario: Scenario) -> None:
         self.policy = policy
         self.plan, self.program = policy.plan, policy.program
@@ -96,13 +98,14 @@ class PlainSender:
         self.failure: Exception | None = None
         self.calls = list(self._calls())
         addresses = [ctypes.cast(call, ctypes.c_void_p).value for call in self.calls]
-        self.score, self.update, over, *handlers = addresses
-        self.occasions = {"round_trip": over}
-        self.events = dict(zip(EVENTS, handlers, strict=True))
+        self._addresses = dict(zip(("cwnd", "update", "round_trip", *EVENTS), addresses, strict=True))
 
     def native(self, layout: object) -> PlainSender:
         assert layout is LAYOUT
         return self
+
+    def addresses(self, *names: str) -> tuple[Any, ...]:
+        return tuple(self._addresses[name] for name in names)
 
     def new_globals(self, seed: int) -> Any:
         """A flow's features, and behind them its number."""
