@@ -34,7 +34,7 @@ from vulcan.anvil import check
 from vulcan.generator import OfflineEvolve
 from vulcan.models import Request, extract_source
 from vulcan.registry import find_task
-from vulcan_cache.layout import LAYOUT
+from vulcan_cache import layout, queue_layout
 from vulcan_cache.simulate import simulate
 from vulcan_traces import Trace, load_trace
 
@@ -252,7 +252,8 @@ def compile_milliseconds(candidates: int) -> list[float]:
     times = []
     for number, source in enumerate([*sources[:5], *sources]):
         began = time.process_time()
-        check(source, TASK).native(LAYOUT)
+        policy = check(source, TASK)
+        policy.native((queue_layout if policy.mechanism == "queues" else layout).LAYOUT)
         if number >= 5:
             times.append((time.process_time() - began) * 1e3)
     return times
