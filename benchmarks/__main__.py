@@ -160,6 +160,7 @@ def with_tables(page: str, document: Mapping[str, Any]) -> str:
     tables = document["suites"].get(TABLED, {}).get("tables", ())
     if tables:
         lines = [line for line in BenchmarkTable.from_json(tables[0]).markdown() if line.startswith("|")]
+        lines += [f"| {row[0]} | {row[1]} |" for row in tables[1]["rows"][1:]]  # the same policy run by others
         between = re.compile(rf"(<!-- begin {TABLED} -->\n).*?(<!-- end {TABLED} -->)", re.DOTALL)
         page = between.sub(lambda match: match[1] + "\n".join(lines) + "\n" + match[2], page)
     return page
