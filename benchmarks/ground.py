@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.harness import DATA
@@ -64,7 +64,7 @@ def ground(**options: Any) -> Ground:
     )  # fmt: skip
     evaluator = load_evaluator(TASK)
     found = load_evaluation_set(TASK, config, evaluator)
-    evidence = EvaluationSet(tuple(i for i in found.instances if i.split == "train"), found.rungs)
+    evidence = replace(found, instances=tuple(i for i in found.instances if i.split == "train"))
     evaluator.prepare(evidence.everything)
     return Ground("w106" if there else "generated Zipf requests", config, evidence, evaluator)
 
@@ -88,20 +88,16 @@ def opened(on: Ground, store: Store) -> RunRecord:
     objective = find_objective(TASK, on.config.objective)
     evaluator: Any = References(on.evaluator, objective.references)
     rungs: Any = tuple(
-        {"name": r.name, "instances": [_plain(i) for i in r.instances], "keep": r.keep, "cost": r.cost}
+        {"name": r.name, "instances": [i.to_json() for i in r.instances], "keep": r.keep, "cost": r.cost}
         for r in on.evidence.rungs
     )
     store.append(
         RunStarted(on.config.to_json(), __version__),
-        InstancesPrepared(tuple(map(_plain, on.evidence.instances)), rungs),
+        InstancesPrepared(tuple(i.to_json() for i in on.evidence.instances), rungs),
         *baseline_events(objective, evaluator, on.evidence.instances, lambda _: None),
         *reference_events(objective, evaluator, on.evidence.rungs, lambda _: None),
     )
     return RunRecord.of(store.events())
-
-
-def _plain(instance: Instance) -> dict[str, Any]:
-    return {"name": instance.name, "split": instance.split, "parameters": dict(instance.parameters)}
 
 
 def replies(count: int) -> list[Reply]:

@@ -20,14 +20,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.engine_workloads import PLAIN, under
+from benchmarks.engine_workloads import PLAIN
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.plain_python import run_plain
@@ -71,8 +70,8 @@ def measure(quick: bool) -> BenchmarkResult:
     tables, goals, known = [], [], {}
     on = ground()
     for mechanism in MECHANISMS:
-        line = under(mechanism, "")
-        given = [replace(r, text=r.text.replace("```python\n", f"```python\n{line}")) for r in replies(count)]
+        drawn = replies(6 * count)
+        given = [r for r in drawn if check(extract_source(r, "priority"), TASK).mechanism == mechanism][:count]
         known[mechanism] = stages = by_stage(on, given, 1 if quick else 5)
         isolation = isolation_seconds(on, 20 if quick else 60)
         full, halving, keep = totals(on, stages, isolation)
