@@ -161,8 +161,13 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
     assert used["result"].startswith("draft 1: score 1.3000 on train; the best so far, candidate 1, has 1.0000")
     later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
     assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
+    too_long = ToolCall("notes", {"note": "x" * 601}).text()
+    assert later.tell(used["proposal"], f"{too_long}\n\n{as_reply(share(1.25))}", "me")["verdict"] is None
+    again = later.ask()
+    assert again is not None
+    assert "at most 600 are kept" in again.messages[-1].content  # it is not lost in silence
     noted = ToolCall("notes", {"note": "1.25 is enough"}).text()
-    result = later.tell(used["proposal"], f"{noted}\n\n{as_reply(share(1.25))}", "me")  # notes do not keep it open
+    result = later.tell(f"{again.number}.{again.turn}", f"{noted}\n\n{as_reply(share(1.25))}", "me")
     assert (result["verdict"], result["candidate"]) == ("scored", SEEDS + 2)
     assert [event.text for event in of_kind(store, AdviceReceived)] == ["1.25 is enough"]
 

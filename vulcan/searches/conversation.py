@@ -94,13 +94,16 @@ class Conversation:
         self._dollars += reply.dollars or 0.0
         self._turn = proposal.turn
         calls = read_calls(reply.text)
-        if not calls or proposal.turn >= last_turn:
-            return None
-        if all(call.name == "notes" for call in calls) and "```py" in reply.text[reply.text.rindex("```tool") :]:
-            for call in calls:
-                self._result(replace(call, arguments={"note": call.arguments.get("note", "")}))
+        is_last = proposal.turn >= last_turn
+        gives_program = bool(calls) and all(call.name == "notes" for call in calls)
+        gives_program = gives_program and "```py" in reply.text[reply.text.rindex("```tool") :]
+        if gives_program:  # which is no argument of the note before it
+            calls = tuple(replace(call, arguments={"note": call.arguments.get("note", "")}) for call in calls)
+        if not calls or (is_last and not gives_program):
             return None
         results = [self._result(call) if n < MAX_CALLS else _TOO_MANY for n, call in enumerate(calls)]
+        if is_last or (gives_program and not any(result.startswith("error: ") for result in results)):
+            return None
         left = self.share.turns - 1 - proposal.turn  # what it was told, also where its replies are repeated
         after_next = 1 + 2 / (proposal.turn + 1)  # a reply that costs as much as those so far, and the last
         if self._tokens * after_next > self.share.tokens or self._dollars * after_next > self.share.dollars:

@@ -136,7 +136,8 @@ def measure(
 
 def power_in(figures: LinkFigures, own: int, round_trip_ms: float) -> float:
     """Return the objective `power` of the first `own` flows; all packets of the link count for delay and loss."""
-    fair = figures.throughput_mbps / figures.utilisation * own / len(figures.flows)
+    capacity = figures.throughput_mbps / figures.utilisation if figures.utilisation else 0.0
+    fair = capacity * own / len(figures.flows)
     goodput = sum(flow.goodput_mbps for flow in figures.flows[:own])
     return power_of(goodput, fair, round_trip_ms, figures.queueing_delay_avg_ms, figures.loss)
 
