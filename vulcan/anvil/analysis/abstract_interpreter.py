@@ -27,6 +27,7 @@ from vulcan.anvil.analysis.facts import (
     widened,
 )
 from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, TRUTH, Interval, declared_bounds, point
+from vulcan.anvil.rewrite.dead_code import cells_read
 from vulcan.anvil.semantics import MAX
 from vulcan.task import Signature
 
@@ -215,14 +216,24 @@ def proved_bounds(program: ir.Module, signature: Signature, any_parameters: bool
         for v in program.variables
     }
 
+    reads = {handler.name: sorted(cells_read(program, [handler])) for handler in program.handlers}
+    written: dict[str, tuple[list[Interval], Mapping[str, Interval]]] = {}
+    """What each handler writes where what it reads is within these bounds: it is walked again only where they widen."""
+
     def after(bounds: Mapping[str, Interval]) -> dict[str, Interval]:
         """Return bounds of the state that is initial, or was written where it was within these bounds."""
-        shared = _begin(program, signature, any_parameters)
-        shared.bounds.state = bounds
+        found = dict(first)
         for handler in program.handlers:
-            shared.walk(handler, {})
-        stored = shared.findings.stored
-        return {name: known | stored.get(name, known) for name, known in first.items()}
+            read = [bounds[name] for name in reads[handler.name]]
+            if handler.name not in written or written[handler.name][0] != read:
+                shared = _begin(program, signature, any_parameters)
+                shared.bounds.state = bounds
+                shared.walk(handler, {})
+                written[handler.name] = read, shared.findings.stored
+            for name, known in written[handler.name][1].items():
+                if name in found:
+                    found[name] |= known
+        return found
 
     thresholds = _thresholds(program, signature)
     bounds, turn = first, 0

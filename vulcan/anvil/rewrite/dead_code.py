@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from vulcan.anvil import ir
 from vulcan.anvil.rewrite.traversal import in_statements
@@ -103,8 +104,13 @@ def state_slice(program: ir.Module, roots: Iterable[str]) -> ir.Module:
     A variable that only its own updates read is not part of it. Handlers that do nothing any more are removed; a
     random number that is no longer used is still drawn, since one draw less would change all later ones.
     """
+    return _slice(program, frozenset(roots))
+
+
+@lru_cache(maxsize=1024)  # the generator asks for the same parts of the same parents again and again
+def _slice(program: ir.Module, roots: Names) -> ir.Module:
     declared = {variable.name for variable in program.variables}
-    needed = declared & set(roots)
+    needed = declared & roots
     while True:
         handlers = tuple(replace(f, body=without_writes(f.body, declared - needed)) for f in program.handlers)
         read = cells_read(program, handlers) & declared
