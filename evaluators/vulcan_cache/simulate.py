@@ -67,8 +67,8 @@ def simulate(
     in bytes. Requests from `measure_from` on are counted. `sample_size` and `sample_seed` are for policies of the
     mechanism `sample`. For a spatial sample, `times` of shape (requests,) has the number of each request in the trace,
     `weight` is how many objects each stands for, and `capacity` that of the whole cache. `history`, zeros of shape
-    (requests,), receives the outcome of each request and the departure of its object (`kernels.common`), and goes with
-    no `times`. Raises UserError for a `sample_size` that is out of range.
+    (requests,), receives the outcome of each request and, without `times`, the departure of its object
+    (`kernels.common`). Raises UserError for a `sample_size` that is out of range.
     """
     check_sample_size(sample_size)
     misses, missed_bytes, bypassed, evicted = MECHANISMS[policy.mechanism](

@@ -27,7 +27,7 @@ from vulcan_cache.lessons import hazards, lessons_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
 from vulcan_cache.remembered_run import LastRun
 from vulcan_cache.simulate import CacheResult, check_sample_size, simulate
-from vulcan_cache.spatial_sample import make_rungs, sample_of
+from vulcan_cache.spatial_sample import make_rungs, sample_of, sampled
 from vulcan_cache.spec import CacheSpec, Requests
 from vulcan_traces import EMBEDDED, Trace, load_trace
 from vulcan_traces.notes import one_line
@@ -63,7 +63,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     caches_baselines = True
     least_window = MIN_WINDOW
     unmeasured = (
-        "trace", "trace_format", "columns", "skip_bad_lines", "one_in", "sample_size", "sample_seed", "told", "guard",
+        "trace", "trace_format", "columns", "skip_bad_lines", "sample_size", "sample_seed", "told", "guard",
     )  # fmt: skip
 
     embedded: Mapping[str, Sequence[str]] = EMBEDDED
@@ -154,7 +154,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
         """Run and measure. A policy's last run is remembered request by request: a part of the same requests, such as a
         window of the instance, is counted there instead of run again.
         """
-        if isinstance(who, str) or (spec.one_in > 1 and not spec.guard):
+        if isinstance(who, str):
             return self.run(who, spec, workload).metrics()
         if spec.guard:
             result = following.simulate_guarded(
@@ -233,18 +233,23 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     @override
     def rungs(self, instances: Sequence[Instance]) -> Sequence[Rung]:
         """Return spatial samples of the traces."""
-        return make_rungs(instances, [self._scale(self.spec_of(instance)).residents for instance in instances])
+        return make_rungs(instances, [self._residents(instance) for instance in instances])
+
+    def _residents(self, instance: Instance) -> float:
+        """Return about how many objects the cache holds."""
+        return self._scale(self.spec_of(instance)).residents
 
     @override
     def nearby(self, instance: Instance) -> Sequence[Instance]:
-        """Return the later half of the requests, and caches of half and double the size."""
+        """Return the later half of the requests, and on spatial samples caches of half and double the size."""
         spec = self.spec_of(instance)
         sizes = {"half the cache": max(1, spec.capacity // 2), "double the cache": 2 * spec.capacity}
-        found = [self.like(instance, f"{instance.name}, {what}", capacity=size) for what, size in sizes.items()]
+        others = [self.like(instance, f"{instance.name}, {what}", capacity=size) for what, size in sizes.items()]
+        found = [sampled(i, self._residents(i)) for i in others if self.why_indifferent(i) is None]
         middle = (spec.measure_from + spec.measure_to) // 2
         if spec.measure_to - middle >= MIN_WINDOW:
             found.insert(0, self.like(instance, f"{instance.name}, later half", measure_from=middle))
-        return [variation for variation in found if self.why_indifferent(variation) is None]
+        return found
 
     @override
     def workload_setting(self) -> str:

@@ -31,18 +31,13 @@ _VERSION = 1
 """Part of every sample's digest: to be raised when the same trace and rate give another sample."""
 
 
-def sample_digest(digest: str, one_in: int) -> str:
-    """Return the digest of the sample of one in N objects of the trace of that digest."""
-    return hashlib.sha256(json.dumps(["spatial sample", _VERSION, digest, one_in]).encode()).hexdigest()
-
-
 def sample_of(trace: Trace, one_in: int) -> Trace:
     """Return the requests for one in `one_in` of the trace's objects, kept in the user's cache directory as traces are.
 
     Its `times` are the numbers that the requests have in the trace. The objects of a sparser sample are all in the
     denser ones. Raises UserError where the sample has no request.
     """
-    digest = sample_digest(trace.digest, one_in)
+    digest = hashlib.sha256(json.dumps(["spatial sample", _VERSION, trace.digest, one_in]).encode()).hexdigest()
     name = f"{trace.name} R={1 / one_in:g}"
     return cached_trace(name, digest, lambda: [_sampled(trace, one_in)])
 
@@ -66,12 +61,16 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 # Low-fidelity rungs of instances: spatial samples, each as sparse as its cache size allows.
 
-LADDER = ((100, 1 / 3), (10, 0.3))
-"""One in how many objects is in the sample of each rung, and the share of candidates that the rung keeps."""
+LADDER = ((10, 0.3), (100, 1 / 3))
+"""One in how many objects at most is in the sample of each rung, and the share of candidates that the rung keeps, from
+the dearest to the cheapest."""
 
 KEEP_SINGLE_RUNG = 0.1
 """The share that continues where there is one rung, about that of two together: searches came to a given score sooner
 than with 0.15 and with 0.07 (docs/results/search.md)."""
+
+RATES = (100, 10, 5)
+"""One in how many objects a sample has, the sparsest first."""
 
 MIN_RESIDENTS = 2000
 """Objects that a sampled cache must hold: with fewer, a sample ranks policies too badly to be of use."""
@@ -83,31 +82,36 @@ def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tup
     Where a cache would hold too few objects at a rung's rate, the instance stands there as it does on the next rung:
     as a denser sample, or as it is. A rung that has nothing cheaper than the next one is left out.
     """
-    rungs = []
-    for one_in, keep in LADDER:
-        factors = [_sparsest(objects, one_in) for objects in residents]
-        requests = [cast(int, instance.parameters["measure_to"]) for instance in instances]
-        if one_in in factors:
-            cheaper = tuple(sampled(i, factor) for i, factor in zip(instances, factors, strict=True))
-            cost = math.fsum(n / f for n, f in zip(requests, factors, strict=True)) / math.fsum(requests)
-            rungs.append(Rung(f"R={1 / one_in:g}", cheaper, keep, cost))
+    rungs: list[Rung] = []
+    dearer = tuple(instances)
+    for at_most, keep in LADDER:
+        cheaper = tuple(sampled(i, objects, at_most) for i, objects in zip(instances, residents, strict=True))
+        if cheaper != dearer:
+            cost = _requests(cheaper) / _requests(instances)
+            rungs.insert(0, Rung(f"R={1 / max(map(_one_in, cheaper)):g}", cheaper, keep, cost))
+            dearer = cheaper
     if len(rungs) == 1:
         rungs[0] = replace(rungs[0], keep=KEEP_SINGLE_RUNG)
     return tuple(rungs)
 
 
-def _sparsest(residents: float, at_most: int) -> int:
-    """Return one in how many objects the sample has, and 1 for the whole trace."""
-    return max((f for f, _ in LADDER if f <= at_most and residents / f >= MIN_RESIDENTS), default=1)
+def _one_in(instance: Instance) -> int:
+    return cast(int, instance.parameters["one_in"])
 
 
-def sampled(instance: Instance, one_in: int) -> Instance:
-    """Return the instance on a sample of one in N objects; itself for 1."""
-    if one_in == 1:
+def _requests(instances: Sequence[Instance]) -> float:
+    """Return about how many requests the instances have together."""
+    return math.fsum(cast(int, i.parameters["measure_to"]) / _one_in(i) for i in instances)
+
+
+def sampled(instance: Instance, residents: float, at_most: int = max(RATES)) -> Instance:
+    """Return the instance on the sparsest sample, of one in `at_most` objects or denser, that its cache allows.
+
+    Itself where no such sample is sparser than it is. `residents` is how many objects the cache holds.
+    """
+    own = _one_in(instance)
+    allowed = [one_in for one_in in RATES if own < one_in <= at_most and residents / one_in >= MIN_RESIDENTS]
+    if not allowed:
         return instance
-    digest = sample_digest(cast(str, instance.parameters["digest"]), one_in)
-    return replace(
-        instance,
-        name=f"{instance.name} R={1 / one_in:g}",
-        parameters={**instance.parameters, "one_in": one_in, "digest": digest},
-    )
+    parameters = {**instance.parameters, "one_in": allowed[0]}
+    return replace(instance, name=f"{instance.name} R={1 / allowed[0]:g}", parameters=parameters)

@@ -15,8 +15,8 @@ from vulcan.simulator import sparse
 class CacheSpec:
     """Requests from `measure_from` to `measure_to` are measured, always from an empty cache.
 
-    `capacity` is in bytes, of which each object has one with `unit_sizes`. `digest` is that of what is run: of the
-    trace, or of one in `one_in` of its objects.
+    `capacity` is in bytes, of which each object has one with `unit_sizes`. `digest` is that of the trace, of which one
+    in `one_in` objects is requested.
     `guard` is the safe policy that guards the policy, and `told` how a program hears of requests.
     """
 
@@ -42,9 +42,9 @@ class CacheSpec:
         return {name: value for name, value in how.items() if value is not None}
 
     @property
-    def measured(self) -> tuple[str, bool, int, int, int]:
+    def measured(self) -> tuple[str, int, bool, int, int, int]:
         """Return all that the result of a baseline depends on."""
-        return self.digest, self.unit_sizes, self.capacity, self.measure_from, self.measure_to
+        return self.digest, self.one_in, self.unit_sizes, self.capacity, self.measure_from, self.measure_to
 
 
 @dataclass(frozen=True, slots=True)

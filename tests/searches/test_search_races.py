@@ -11,7 +11,7 @@ from executors import Watched
 from search_parts import CROWD, SEEDS, Scripted, as_reply, judged, lineup, of_kind, opened, racing, reply, share
 
 from vulcan.scoring import Executor, Job, Outcome
-from vulcan.searches.evaluation import MIN_EARLIER, stages
+from vulcan.searches.evaluation import MIN_EARLIER, CandidateEvaluation, EvaluationPlan, StoppingContext, stages
 from vulcan.store import MemoryStore
 from vulcan.store.events import CandidateJudged, CandidateProposed, FinalistScored
 
@@ -63,6 +63,25 @@ def test_a_candidate_among_the_worst_on_a_rung_is_stopped_there(racers: Executor
     assert [name for name, _ in best.rungs] == ["R=0.2", "R=0.4"]
     expected = [{"light R=0.2", "heavy R=0.2"}, {"light R=0.4", "heavy R=0.4"}, {"light", "heavy"}]
     assert [set(names) for names in measured(watched, best.proposal)[:3]] == expected
+
+
+def test_what_stands_on_a_rung_as_it_is_is_measured_once(racers: Executor) -> None:
+    watched = Watched(racers)
+    study = opened(MemoryStore(), racing(), cast(Executor, watched))
+    light, heavy = study.scorer.of("train")
+    first, second = study.record.rungs
+    rungs = (replace(first, instances=(first.instances[0], heavy)), replace(second, instances=(light, heavy)))
+    plan = EvaluationPlan.of(rungs, (light, heavy), races=True)
+    apart = EvaluationPlan.of((), (light, heavy), races=False)
+    found, expected = (
+        CandidateEvaluation(number, share(1.2), each, StoppingContext(), study.scorer, cast(Executor, watched), 60.0)
+        for number, each in ((90, plan), (91, apart))
+    )
+    for each in (found, expected):
+        each.wait()
+    assert measured(watched, 90) == [("light R=0.2", "heavy"), ("light",)]
+    assert (found.verdict, found.metrics, found.score) == ("scored", expected.metrics, expected.score)
+    assert found.rungs[1] == ("R=0.4", expected.score)
 
 
 def test_the_second_rung_stops_too(racers: Executor) -> None:

@@ -146,11 +146,11 @@ class CandidateEvaluation:
         self._stage = 0
         self._measured: dict[str, dict[str, float]] = {}
         self._alike: list[CandidateJudged] = []
-        self._submit()
+        self._submit(self._stages[0])
 
-    def _submit(self) -> None:
+    def _submit(self, instances: tuple[Instance, ...]) -> None:
         probe = self._stage == 0
-        self.running = self.executor.submit(Job(self.number, self.source, self._stages[self._stage], self.limit, probe))
+        self.running = self.executor.submit(Job(self.number, self.source, instances, self.limit, probe))
 
     @property
     def finished(self) -> bool:
@@ -174,10 +174,13 @@ class CandidateEvaluation:
             self.verdict = "failed" if outcome.status == "rejected" else outcome.status
             self.feedback = outcome.message
         else:
-            self._score(outcome)
+            self._measured |= dict(outcome.metrics)
+            self._score()
 
-    def _score(self, outcome: Outcome) -> None:
-        scores = self.scorer.on_each(self._stages[self._stage], outcome.metrics)
+    def _score(self) -> None:
+        """Score the stage, which is measured, and go on to the next: what is on a rung as it is, is measured once."""
+        instances = self._stages[self._stage]
+        scores = self.scorer.on_each(instances, tuple((i.name, self._measured[i.name]) for i in instances))
         if self._stage < len(self.plan.rungs):
             rung = self.plan.rungs[self._stage]
             score = fmean(scores)
@@ -187,8 +190,7 @@ class CandidateEvaluation:
                 self._stop(f"it scored {score:.4f} on {rung.name}, not among the best {rung.keep:.0%} of late")
                 return
         else:
-            self._measured |= dict(outcome.metrics)
-            if len(self._measured) == len(self.plan.instances):
+            if self._stage == len(self._stages) - 1:
                 metrics = tuple((i.name, self._measured[i.name]) for i in self.plan.instances)
                 self._alike = [earlier for earlier in self._alike if earlier.metrics == metrics]
                 if self._alike:
@@ -201,7 +203,10 @@ class CandidateEvaluation:
                 self._stop(f"on the first {len(scores)} instances it was plainly worse than the best candidates")
                 return
         self._stage += 1
-        self._submit()
+        if left := tuple(i for i in self._stages[self._stage] if i.name not in self._measured):
+            self._submit(left)
+        else:
+            self._score()
 
     def _falls_short(self, scores: Sequence[float]) -> bool:
         """Predict from the first part's scores whether it will stay below the candidate in `to_reach`."""

@@ -89,8 +89,8 @@ def note_miss(history, request, is_admitted):
 
 @helper
 def note_eviction(history, last_access, request):
-    """Record at an object's last request that it left at a later one; only where times are indices of requests."""
-    if history.shape[0]:
+    """Record at an object's last request that it left at a later one; means nothing where times are no indices."""
+    if U(np.int64(last_access)) < U(history.shape[0]):
         history[U(np.int64(last_access))] |= np.uint32(request << U(OUTCOME_BITS))
 
 

@@ -49,10 +49,11 @@ def test_a_sampled_cache_holds_enough_objects(evaluator):
 
 def test_an_instance_stands_on_a_rung_as_sparse_as_its_cache_allows(evaluator):
     three = instances_of(evaluator, LARGE, cache_size=["1%", "20%", "50%"])
-    first, second = make_rungs(three, [MIN_RESIDENTS * n for n in (9.9, 10, 100)])
+    first, second = make_rungs(three, [MIN_RESIDENTS * n for n in (4.9, 9.9, 100)])
     assert [(r.name, r.keep) for r in (first, second)] == [("R=0.01", 1 / 3), ("R=0.1", 0.3)]
-    assert [i.parameters["one_in"] for i in first.instances] == [1, 10, 100]
-    assert [i.parameters["one_in"] for i in second.instances] == [1, 10, 10]
+    assert [i.parameters["one_in"] for i in first.instances] == [1, 5, 100]
+    assert [i.parameters["one_in"] for i in second.instances] == [1, 5, 10]
+    assert first.cost == pytest.approx((1 + 1 / 5 + 1 / 100) / 3)
     assert first.instances[0] is three[0]
     # the same name is the same thing, so that what is measured on one rung need not be on the next
     assert first.instances[1] == second.instances[1]
@@ -71,6 +72,33 @@ def test_a_rung_measures_the_sample_of_the_measured_requests(evaluator):
     )  # fmt: skip
     assert (metrics["misses"], metrics["requests"]) == (expected.misses, stop)
     assert metrics["miss_ratio"] == pytest.approx(evaluator.evaluate(GDSF, train)["miss_ratio"], abs=0.02)
+
+
+def test_caches_nearby_are_sampled_where_they_hold_enough(evaluator):
+    (asked,) = instances_of(evaluator, LARGE)
+    later, half, double = evaluator.nearby(asked)
+    assert [i.name.removeprefix(asked.name) for i in (later, half, double)] == [
+        ", later half", ", half the cache R=0.2", ", double the cache R=0.1",
+    ]  # fmt: skip
+    training = [asked, later, half, double]
+    (rung,) = rungs_of(evaluator, training)
+    assert rung.instances[2:] == (half, double)  # measured once, on the rung
+    evaluator.prepare([*training, *rung.instances])
+    whole = evaluator.like(asked, "whole", capacity=half.parameters["capacity"])
+    evaluator.prepare([whole])
+    assert evaluator.evaluate(GDSF, half)["miss_ratio"] == pytest.approx(
+        evaluator.evaluate(GDSF, whole)["miss_ratio"], abs=0.02
+    )
+
+
+def test_a_part_of_a_sample_is_counted_in_the_run_of_all_of_it(evaluator):
+    (asked,) = instances_of(evaluator, LARGE)
+    whole, later = rungs_of(evaluator, [asked, evaluator.nearby(asked)[0]])[0].instances
+    alone = load_evaluator(TASK)
+    for each in (evaluator, alone):
+        each.prepare([whole, later])
+    evaluator.evaluate(GDSF, whole)
+    assert evaluator.evaluate(GDSF, later) == alone.evaluate(GDSF, later)
 
 
 def test_references_run_on_rungs_and_are_kept_apart(evaluator):
