@@ -33,7 +33,7 @@ SUITES = {
     "scale": "Ray on several nodes",
     "memory": "bytes per object and per request",
     "link_engine": "packets per second of the link simulator",
-    "prefix_engine": "blocks and server-minutes per second of the simulators of model servers, and SGLang's cache",
+    "prefix_engine": "blocks and server-minutes per second of the simulators of model servers",
     "spot": "runs per second of the spot simulator",
     "tiering": "page accesses a second of the tiering simulator",
 }

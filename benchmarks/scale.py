@@ -1,10 +1,10 @@
 """Scoring on Ray with 1, 2, 4 and 8 nodes.
 
 The nodes are Ray's own (`ray.cluster_utils.Cluster`) on this one host, each with a worker: a raylet, an object store,
-an actor and its jailed child. A host of a few processors cannot run eight simulations at a time, so jobs on all nodes
-sleep for a given time, which measures the way alone; real simulations of a cache run on no more nodes than there are
-processors. Each is run with every job by itself and as the executor does it, in turn, several times, of which the
-fastest counts: what disturbs a round is the host's other work, and that only makes it longer.
+an actor and its jailed child. A host of a few processors cannot run eight simulations at a time, so jobs sleep for a
+given time, which measures the way alone. Each is run with every job by itself and as the executor does it, in turn,
+several times, of which the fastest counts: what disturbs a round is the host's other work, and that only makes it
+longer.
 """
 
 from __future__ import annotations
@@ -16,21 +16,18 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, run_suite
-from vulcan.evaluator import Instance, load_evaluator
+from vulcan.evaluator import Instance
 from vulcan.foreign_code import ForeignCall
-from vulcan.registry import find_task
 from vulcan.scoring import Job, Setup
 from vulcan.scoring.job import JobRequest
 from vulcan.scoring.local_pool import Worker
 from vulcan.scoring.ray_executor import RayExecutor
 from vulcan.scoring.ray_runtime import RayRuntime, RayUnavailable
-from vulcan.searches.config import complete_settings
-from vulcan.task import Split
 
 TASK = str(Path(__file__).parent / "scale_task")
 POLICY = "def decide(load):\n    return load\n"
@@ -40,7 +37,6 @@ SECONDS = (0.005, 0.05, 0.2)
 MAX_OVERHEAD = 0.05
 """The share of a call's time that is wanted at most for its way."""
 
-TRACE = "zipf:requests=1000000,objects=100000,alpha=0.9,seed=1,sizes=lognormal"
 NODES = (1, 2, 4, 8)
 STORE_BYTES = 80 << 20
 
@@ -60,7 +56,6 @@ class Measured:
     seconds: float
     within: float
     beside: float
-    sleeps: bool = True
 
     @property
     def overhead(self) -> float:
@@ -94,8 +89,6 @@ def measure(quick: bool) -> BenchmarkResult:
                 cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
             cluster.wait_for_nodes()
             found += _on_nodes(runtime, count, turns, 0.6 if quick else 1.5)
-            if count <= (os.cpu_count() or 1) and not quick:
-                found += _simulated(runtime, count, turns, 2.5)
     batched = [m for m in found if not m.alone]
     heavy, light = (
         [m.overhead for m in batched if m.nodes <= (os.cpu_count() or 1) and (m.work < SECONDS[1]) is short]
@@ -110,7 +103,7 @@ def measure(quick: bool) -> BenchmarkResult:
     )  # fmt: skip
     rows = tuple(
         (
-            str(m.nodes), f"{'sleeps' if m.sleeps else 'simulates'} {m.work * 1e3:.0f} ms", _way_of(m),
+            str(m.nodes), f"sleeps {m.work * 1e3:.0f} ms", _way_of(m),
             f"{m.jobs / m.seconds:.1f}", f"{m.overhead:.1%}",
         )
         for m in found
@@ -171,27 +164,6 @@ def _way_of(one: Measured) -> str:
     return "alone" if one.alone else f"{one.jobs / one.calls:.1f} a call"
 
 
-def _simulated(runtime: RayRuntime, nodes: int, turns: int, lasting: float) -> list[Measured]:
-    """Return the same with policies of a cache on a generated trace; `work` is what a job took on this many nodes."""
-    task = find_task("cache_eviction")
-    settings = complete_settings(task, {"trace": [TRACE]})
-    (instance,) = load_evaluator(task).instances(settings, Split(by="none"))
-    policy = task.seed_policies()["gdsf"]
-    rounds: dict[bool, list[Measured]] = {True: [], False: []}
-    with Switched(Setup(task.name, (instance,)), nodes, runtime) as executor:
-        executor.ways = []
-        first = [Job(n, policy, (instance,), 60.0) for n in range(8 * nodes)]
-        work = _run(executor, first) / len(first)
-        jobs = [Job(n, policy, (instance,), 60.0) for n in range(max(8 * nodes, round(lasting * nodes / work)))]
-        for turn in range(turns + 1):
-            for alone, measured in rounds.items():
-                executor.alone = alone
-                one = _timed(executor, jobs, nodes, 0.0, alone)
-                if turn:
-                    measured.append(replace(one, work=one.within / one.jobs, sleeps=False))
-    return [min(measured, key=lambda m: m.seconds) for measured in rounds.values()]
-
-
 def _timed(executor: Switched, jobs: list[Job], nodes: int, work: float, alone: bool) -> Measured:
     executor.ways = []
     began = time.perf_counter()
@@ -210,7 +182,7 @@ def _run(executor: Switched, jobs: list[Job]) -> float:
 
 def _gain(found: Sequence[Measured]) -> float:
     alone, together = (
-        next(m.seconds for m in found if m.nodes == 1 and m.work == SECONDS[0] and m.sleeps and m.alone is alone)
+        next(m.seconds for m in found if m.nodes == 1 and m.work == SECONDS[0] and m.alone is alone)
         for alone in (True, False)
     )
     return alone / together

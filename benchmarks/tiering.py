@@ -1,4 +1,4 @@
-"""Page accesses a second of the tiering engine, of the recorder behind it, and how samples of pages rank candidates.
+"""Page accesses a second of the tiering engine, and of the recorder behind it.
 
 The engine runs over counts: an access costs nothing, and a page in an interval does. So both are shown, the policies
 being the ones shipped with the task and the native baselines, on one workload of 8,192 pages and one of 16,896 recorded
@@ -8,23 +8,13 @@ too. All contestants run in one process, in turn; figures are medians over turns
 
 from __future__ import annotations
 
-import math
 import statistics
-import time
 from collections.abc import Callable
 
-import numpy as np
-
 from benchmarks.harness import DATA, Goal, arguments, finish, interleaved
-from vulcan.anvil import Policy, Rejected, check
-from vulcan.evaluator import Instance
-from vulcan.generator import OfflineEvolve
-from vulcan.models import Request
+from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan.searches.config import complete_settings
-from vulcan_tiering.page_sample import KEEP, ONE_IN
 from vulcan_tiering.simulate import KNOWN, sample_accesses, simulate
-from vulcan_tiering.simulator import TieringSimulator
 from vulcan_traces.memory import PageCounts, load_page_counts
 from vulcan_traces.memory.kernels.gups import run_gups
 from vulcan_traces.memory.kernels.recorder import TOUCHES, new_recorder
@@ -66,20 +56,10 @@ def main() -> None:
         for name in rates
     ]
     table += [f"{'recorder, gups':34} {recorder_rate:9.0f} M accesses/s"]
-    ranking = _ranking(30 if options.quick else 100)
-    table += ["", f"samples of pages, {ranking['candidates']:.0f} offline candidates on the training workloads:"]
-    table += [
-        f"one page in {factor}: rank correlation {ranking[f'correlation {factor}']:.4f}, the best candidate is number "
-        f"{ranking[f'best {factor}']:.0f}, {ranking[f'ms {factor}']:.1f} ms per candidate"
-        for factor in (1, ONE_IN)
-    ]
     goals = [
         Goal("slowest policy, million page accesses a second", min(v for k, v in rates.items() if "policy" in k), 20,
              in_quick=False),
         Goal("recorder, million page accesses a second", recorder_rate, 20, in_quick=False),
-        Goal("rank correlation of the rung with full runs", ranking[f"correlation {ONE_IN}"], 0.95),
-        Goal("place of the best candidate on the rung, as a share", ranking[f"best {ONE_IN}"] / ranking["candidates"],
-             KEEP, at_least=False),
     ]  # fmt: skip
     finish(options, table, goals)
 
@@ -98,48 +78,6 @@ def _engine(counts: PageCounts) -> dict[str, Callable[[], object]]:
 
     made = {f"policy {name}": policy(name) for name in policies}
     return made | {f"native {name}": baseline(name) for name in KNOWN if name != "omniscient"}
-
-
-def _ranking(candidates: int) -> dict[str, float]:
-    """Scores of offline candidates on full instances and on samples of pages."""
-    evaluator = TieringSimulator()
-    instances = [i for i in evaluator.instances(complete_settings(TASK, {}), TASK.split) if i.split == "train"]
-    policies = _offline(candidates)
-    found: dict[str, float] = {"candidates": float(len(policies))}
-    full: list[float] = []
-    for factor in (1, ONE_IN):
-        cheaper = [evaluator.sampled(i, factor) if factor > 1 else i for i in instances]
-        evaluator.prepare(cheaper)
-        times: list[float] = []
-
-        def score(policy: Policy, cheaper: list[Instance] = cheaper, times: list[float] = times) -> float:
-            began = time.perf_counter()
-            metrics = [evaluator.evaluate(policy, instance) for instance in cheaper]
-            times.append(time.perf_counter() - began)
-            touched = [evaluator.evaluate_baseline("first-touch", instance) for instance in cheaper]
-            return statistics.mean(math.log(t["seconds"] / m["seconds"]) for t, m in zip(touched, metrics, strict=True))
-
-        scores = [score(policy) for policy in policies]
-        full = full or scores
-        ranks = [np.argsort(np.argsort(values, kind="stable"), kind="stable") for values in (full, scores)]
-        found[f"correlation {factor}"] = float(np.corrcoef(*ranks)[0, 1])
-        found[f"best {factor}"] = float(1 + sum(s > scores[int(np.argmax(full))] for s in scores))
-        found[f"ms {factor}"] = statistics.median(times) * 1e3
-    return found
-
-
-def _offline(count: int) -> list[Policy]:
-    generator = OfflineEvolve(TASK)
-    made: list[Policy] = []
-    number = 0
-    while len(made) < count:
-        text = generator.propose(Request(number, 0, (), (), seed=7)).text
-        number += 1
-        try:
-            made.append(check(text.split("```python\n")[1].split("```")[0], TASK))
-        except Rejected:
-            continue
-    return made
 
 
 if __name__ == "__main__":

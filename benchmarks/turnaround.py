@@ -1,22 +1,15 @@
-"""From the text of a reply to a score, by stage, alongside a compiler run for each candidate and alongside CPython.
+"""From the text of a reply to a score, by stage.
 
 Candidates are of the offline generator, all without parents. The ground is the part of the trace w106 that a search
 sees, a cache of 10 % of its footprint; generated requests of that kind where the trace is not there. Figures are
 processor time, the median of five turns for each candidate; totals are means over candidates, for they say how many an
 hour are possible. `isolation` is what the way into the jailed child and back takes in both processes, over what the
 child does.
-
-A compiler run is what PolicySmith does for each candidate: the policy as C, in a shared library made by `gcc -O2`, and
-loaded. CPython runs the policy over the first requests of the same trace, and the figure is as if it went on so.
 """
 
 from __future__ import annotations
 
-import ctypes
-import resource
-import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,16 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchmarks.engine_workloads import PLAIN
 from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
-from benchmarks.plain_python import run_plain
 from vulcan.anvil import Policy, check
 from vulcan.evaluator import decisions_of
-from vulcan.export import Provenance
-from vulcan.export.formats import find_exporter
 from vulcan.models import Reply, extract_source
 from vulcan.scoring import Job
 from vulcan.scoring.evaluator_process import JailedEvaluator
@@ -41,7 +28,6 @@ from vulcan.scoring.job import Setup
 from vulcan.store.events import CandidateJudged
 from vulcan.store.sqlite import SQLiteStore
 from vulcan_cache.layout import LAYOUT
-from vulcan_traces import load_trace
 
 STAGES = (
     "parse the reply",
@@ -61,18 +47,15 @@ WHY_NOT_HALVING = "four tenths are full runs of the 10 % that are promoted, a th
 
 WHY_NOT_SAMPLE = "it calls the policy sixteen times at each eviction, and is just about there when the host is quick"
 
-PLAIN_REQUESTS = 200_000
-HOST = '#include "policy.h"\nvoid *entry(void) { return (void *)policy_score; }\n'
-
 
 def measure(quick: bool) -> BenchmarkResult:
     count = 10 if quick else 80
-    tables, goals, known = [], [], {}
+    tables, goals = [], []
     on = ground()
     for mechanism in MECHANISMS:
         drawn = replies(6 * count)
         given = [r for r in drawn if check(extract_source(r, "priority"), TASK).mechanism == mechanism][:count]
-        known[mechanism] = stages = by_stage(on, given, 1 if quick else 5)
+        stages = by_stage(on, given, 1 if quick else 5)
         isolation = isolation_seconds(on, 20 if quick else 60)
         full, halving, keep = totals(on, stages, isolation)
         tables.append(stage_table(on, mechanism, stages, isolation, full, halving, keep))
@@ -86,8 +69,7 @@ def measure(quick: bool) -> BenchmarkResult:
                 in_quick=False, documented=WHY_NOT_HALVING,
             ),
         ]  # fmt: skip
-    others, more = concurrent(on, given, known["heap"], quick)
-    return BenchmarkResult((*tables, others), (*goals, *more))
+    return BenchmarkResult(tuple(tables), tuple(goals))
 
 
 def by_stage(on: Ground, given: list[Reply], turns: int) -> dict[str, list[float]]:
@@ -177,63 +159,6 @@ def stage_table(
         f"From reply to score, {mechanism}, {on.name} at 10% ({requests:,} requests), {len(stages['check'])} candidates"
     )
     return BenchmarkTable(title, ("stage", "milliseconds, median", "mean"), tuple(rows))
-
-
-def concurrent(
-    on: Ground, given: list[Reply], stages: dict[str, list[float]], quick: bool
-) -> tuple[BenchmarkTable, list[Goal]]:
-    """Return a compiler run for each candidate, and CPython."""
-    compiled = [sum(times) for times in zip(stages["check"], stages["compile"], strict=True)]
-    rows = [("check and compile here", f"{statistics.median(compiled) * 1e3:.1f}", "1")]
-    goals = []
-    if gcc := shutil.which("gcc"):
-        policies = [check(extract_source(reply, "priority"), TASK) for reply in given[: 6 if quick else 30]]
-        run = [compiler_seconds(gcc, policy) for policy in policies]
-        times = statistics.median(b / a for a, b in zip(compiled, run, strict=False))
-        rows.append(("the policy as C, gcc -O2, loaded", f"{statistics.median(run) * 1e3:.1f}", f"{times:.1f}"))
-        goals.append(Goal("a compiler run, times check and compile here", times, 5, margin=0.4))
-    plain = plain_python_seconds(on)
-    here = statistics.median(stages["simulate in full"])
-    rows.append(("simulate in full here", f"{here * 1e3:.0f}", "1"))
-    rows.append(("simulate in full in CPython", f"{plain * 1e3:,.0f}", f"{plain / here:.0f}"))
-    goals.append(Goal("a simulation in CPython, times one here", plain / here, 30, margin=0.3))
-    return BenchmarkTable(
-        "Compared with a compiler run per candidate, and with CPython", ("", "milliseconds", "times"), tuple(rows)
-    ), goals
-
-
-def compiler_seconds(gcc: str, policy: Policy) -> float:
-    """Processor seconds of exporting, compiling and loading a policy as C, the compiler's own with them."""
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        began = _processor_seconds()
-        provenance = Provenance(task=TASK.name, run="", candidate="", proposer="", date="")
-        for file, text in find_exporter("c").export(policy, provenance).items():
-            (directory / file).write_text(text)
-        (directory / "host.c").write_text(HOST)
-        subprocess.run(
-            [gcc, "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o", "policy.so", "host.c", "-lm"],
-            cwd=directory, check=True, capture_output=True,
-        )  # fmt: skip
-        ctypes.CDLL(str(directory / "policy.so"))
-        return _processor_seconds() - began
-
-
-def _processor_seconds() -> float:
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + ended.ru_utime + ended.ru_stime
-
-
-def plain_python_seconds(on: Ground) -> float:
-    """Return a GDSF policy in CPython: seconds of the whole run, at the speed of its first requests."""
-    p: dict[str, Any] = dict(on.full.parameters)
-    trace = load_trace(p["trace"], format=p["trace_format"])
-    start = min(trace.requests - PLAIN_REQUESTS, p["measure_to"] // 2)
-    chosen = slice(start, start + PLAIN_REQUESTS)
-    objects, sizes = trace.objects[chosen].tolist(), np.maximum(trace.sizes[chosen], 1).tolist()
-    began = time.process_time()
-    run_plain(PLAIN, objects, sizes, p["capacity"])
-    return (time.process_time() - began) * p["measure_to"] / PLAIN_REQUESTS
 
 
 def isolation_seconds(on: Ground, turns: int) -> float:
