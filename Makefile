@@ -9,7 +9,7 @@ DATA ?= ../shared/data/cache/libcachesim
 # Tests start hundreds of processes, each of which would compile what it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo replay test test-envoy test-serving test-sglang test-skypilot test-slow lint docs wheel-check bench evidence judges library lock chaos faults fuzz clean
+.PHONY: attack audit demo replay test test-envoy test-serving test-sglang test-skypilot test-slow lint docs wheel-check bench evidence judges library lock faults fuzz clean
 
 # The main job, end to end, with no key and no server: search, export, and measure the export on held-out requests
 demo: $(VENV)/.installed
@@ -103,12 +103,6 @@ library: $(VENV)/.tests-installed
 	$(BIN)/python -m benchmarks.instance_traces runs/library/traces
 	$(BIN)/vulcan library build --task cache_eviction --traces runs/library/traces \
 	    --config tasks/cache_eviction/library/plan.toml -o runs/library/built
-
-# 200 random faults over a recorded search (kills, signals, a full disk, a damaged store, a failing server): each search
-# must come to the end of the undisturbed one
-FAULTS ?= 200
-chaos: $(VENV)/.tests-installed
-	$(BIN)/python tests/reliability/chaos.py --faults $(FAULTS)
 
 # Every call on a search's files fails once, and every argument of every command is what no argument should be; hours
 faults: $(VENV)/.tests-installed

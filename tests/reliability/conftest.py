@@ -23,10 +23,9 @@ def runs(racers: Executor, tmp_path_factory: pytest.TempPathFactory) -> Runs:
 @pytest.fixture(scope="session")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """What a search of the command line holds when nothing disturbs it."""
-    from chaos import held
     from chat_server import ChatServer
     from console import Console
-    from disturbed import SEARCH, Model, only_run
+    from disturbed import SEARCH, Model, held, only_run
 
     console = Console(tmp_path_factory.mktemp("calm"))
     with ChatServer(Model()) as server:

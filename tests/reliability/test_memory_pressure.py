@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos import descendants, held
 from chat_server import ChatServer
 from console import Console
-from disturbed import SEARCH, Model, only_run
+from disturbed import SEARCH, Model, descendants, held, only_run
 
 from vulcan.cli import main
 from vulcan.doctor.attacks.in_program import RUNNER

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos import SEARCH as WHOLE
-from chaos import descendants, held
 from chat_server import ChatServer
 from console import Console, one_line
-from disturbed import RESUME, SEARCH, Model, only_run
+from disturbed import RESUME, SEARCH, WHOLE, Model, descendants, held, only_run
+from test_store_faults import locked
 
-from vulcan.store.runs import LOCK, lock_run
+from vulcan.store.runs import FILE, LOCK, lock_run
 
 
 @pytest.mark.parametrize(
@@ -64,5 +64,25 @@ def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console)
         search.communicate()
         assert (run / LOCK).read_text() == str(search.pid)
         model.goes_on.set()
-    with lock_run(run):  # how a killed search goes on is tested in test_failing_calls.py and chaos.py
+    with lock_run(run):  # how a killed search goes on is tested in test_failing_calls.py
         assert (run / LOCK).read_text() == str(os.getpid())
+
+
+@pytest.mark.slow
+def test_a_search_that_stands_still_and_a_store_that_is_locked_for_a_while_change_nothing(
+    vulcan: Console, calm: list[Any]
+) -> None:
+    """As where the host sleeps or is moved, and another program writes to the run's file and takes its time."""
+    model = Model(2)
+    with ChatServer(model) as server:
+        search = vulcan.start(*SEARCH, "--api-base", server.url)
+        assert model.halted.wait(120)
+        run = only_run(vulcan)
+        search.send_signal(signal.SIGSTOP)
+        with locked(run / FILE):
+            model.goes_on.set()
+            search.send_signal(signal.SIGCONT)
+            time.sleep(0.5)
+        _, errors = search.communicate(timeout=240)
+        assert search.returncode == 0, errors
+    assert held(run) == calm

@@ -9,11 +9,9 @@ import sys
 from typing import Any
 
 import pytest
-from chaos import SEARCH as WHOLE
-from chaos import descendants, held
 from chat_server import ChatServer
 from console import Console
-from disturbed import RESUME, Model, only_run
+from disturbed import RESUME, WHOLE, Model, descendants, held, only_run
 from locations import TESTS
 
 CLUSTER = """

@@ -8,11 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from chaos import descendants, reply_to
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import Console
 from disturbed import SEARCH as WHOLE
-from disturbed import Model, only_run
+from disturbed import Model, descendants, only_run, reply_to
 
 from vulcan.models.redact import redact, shown_url
 
