@@ -6,17 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import pytest
 from anvil_toy import TOY, TOY_LAYOUT
 from anvil_twin import Twin
 from anvil_two import TWO, TWO_LAYOUT, WIND, defining
 from anvil_values import values_for
-from effort import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from vulcan.anvil import Layout, Policy, Slot, check
-from vulcan.anvil.grammar import grammar
 from vulcan.task import Entity, Feature, Global, Task, Value
 
 WINDOW = Global(
@@ -88,27 +83,6 @@ def test_each_occasion_has_a_block_and_a_count_of_its_own() -> None:
     twin.occur("high_water", values | {"wind.speed": 50.0, "tide.height": 2.0})
     assert twin.reference.ask("steer", values) == 2004.0
     twin.score(1.0, values)
-
-
-@pytest.mark.parametrize("kind", [k for k in grammar.STATISTICS.values() if "system" in k.scopes], ids=lambda k: k.name)
-@settings(max_examples=examples(25))
-@given(data=st.data())
-def test_a_statistic_on_an_occasion_is_that_of_a_task_whose_only_events_are_occasions(
-    kind: grammar.StatisticKind, data: st.DataObject
-) -> None:
-    """Bit for bit: the same observations, told as events of a task without occasions, give the same numbers."""
-    arguments = ["3" if kind.looks_for else ""] + [("3" if a.whole else "0.5") for a in kind.arguments]
-    expression = f"window.delivered.{kind.name}({', '.join(a for a in arguments if a)})"
-    source = f"def cwnd(flow, window):\n    return {expression}\n"
-    plain = replace(TASK, signature=Value("cwnd", (FLOW, replace(WINDOW, observed=None)), "a window"))
-    on_occasions, at_events = Twin(check(source, TASK), LAYOUT), Twin(check(source, plain), LAYOUT)
-    for value in data.draw(st.lists(st.integers(1, 5), max_size=12)):
-        for _ in range(data.draw(st.integers(0, 2))):
-            on_occasions.observe(None, shown(77.0))
-        on_occasions.occur("round_trip", shown(float(value)))
-        at_events.observe(None, shown(float(value)))
-        assert on_occasions.score(None, shown(0.0)) == at_events.score(None, shown(0.0))
-    on_occasions.check_memory()
 
 
 def test_a_group_under_an_entity_may_be_observed_on_an_occasion() -> None:

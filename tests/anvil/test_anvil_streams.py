@@ -11,18 +11,15 @@ import pandas as pd
 import pytest
 from anvil_toy import FIXED, HEAD, NOW, TOY, TOY_LAYOUT, returning
 from anvil_twin import Twin
-from anvil_values import value_of, values_for
+from anvil_values import values_for
 from effort import ALL, few
 
 from vulcan.anvil import Layout, Slot, check
-from vulcan.anvil.grammar.grammar import MAX_KEPT_OF_ENTITY, MAX_KEPT_OF_SYSTEM, STATISTICS
+from vulcan.anvil.grammar.grammar import MAX_KEPT_OF_SYSTEM, STATISTICS
 from vulcan.task import Feature, Global, Value
 
 SHARES = (0.0, 0.07, 0.5, 0.9, 1.0)
 ALPHAS = (0.001, 0.3, 0.999)
-FEATURES = {name: feature for name, feature in TOY.signature.features() if name != "item.id"}
-WINDOWS = (1, 2, 7, MAX_KEPT_OF_ENTITY)
-WANTED = ("item.whole", "world.load", "item.tiny", "0", "-0.0", "1")
 TASK = replace(TOY, operations=10**6)
 
 
@@ -60,42 +57,6 @@ def answers(observed: Sequence[float], windows: Sequence[int], wanted: Sequence[
 def ask_all(twin: Twin, asked: list[str], key: float, values: dict[str, float]) -> list[float]:
     """The twin asserts that native and reference agree on each."""
     return [twin.score(key, values | {"now": float(i)}) for i in range(len(asked))]
-
-
-def few_values(name: str, random: Random) -> float:
-    """Often one that was there before, and often a zero of either sign, where the range allows."""
-    feature = FEATURES[name]
-    if feature.type == "float" and feature.low <= 0.0 <= feature.high and random.random() < 0.4:
-        return random.choice((0.0, -0.0, min(feature.high, 1e-300), feature.high))
-    if random.random() < 0.5:
-        return min(max(float(random.randrange(-3, 4)), feature.low), feature.high)
-    return value_of(feature, random)
-
-
-@pytest.mark.parametrize("name", few(FEATURES, 3))
-def test_native_and_reference_agree_on_every_statistic_through_any_events(name):
-    entity, _, plain = name.rpartition(".")
-    asked = [f"world.{plain}.percentile({share})" for share in (0, 0.5, 1)] if entity == "item" else []
-    owners = [name, f"world.{plain}"] if entity == "item" else [name]
-    for owner in owners:
-        asked += questions(owner, WINDOWS, WANTED)
-    random = Random(name)
-    # in parts, for a program is bounded; each part sees the same events
-    parts = [asked[i : i + 40] for i in range(0, len(asked), 40)]
-    twins = [Twin(check(asking(part), TASK), TOY_LAYOUT) for part in parts]
-    for step in range(190):
-        key = float(random.choice((1, 1, 1, 1, 2)))
-        leaves = key in twins[0].live and random.random() < (0.0 if step < 110 else 0.15)
-        values = values_for(TOY.signature, random) | {"item.id": key, name: few_values(name, random)}
-        for twin, part in zip(twins, parts, strict=True):
-            if leaves:
-                twin.leave(key)
-            else:
-                twin.observe(key, values)
-            if step % 13 == 0:
-                ask_all(twin, part, key, values)
-    for twin in twins:
-        twin.check_memory()
 
 
 @pytest.mark.parametrize("window", few([1, 2, 64, 65, 1000, 4095, MAX_KEPT_OF_SYSTEM], 2))

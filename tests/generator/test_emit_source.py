@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from offline_tasks import RANK_TASK
 
 from vulcan.anvil import check, ir
-from vulcan.anvil.grammar import grammar
 from vulcan.anvil.unparse import emit_source
 from vulcan.task import Task
 
@@ -61,46 +60,6 @@ def assert_kept(source: str, task: Task) -> str:
 def test_parentheses_are_as_few_as_can_be(source: str, written: str) -> None:
     text = assert_kept(f"def urgency(clock, parcel, store, sent):\n    return {source}\n", RANK_TASK)
     assert text.endswith(f"    return {written}\n")
-
-
-_LEAVES = st.one_of(
-    st.floats(0.0, 1e300).map(ir.Number),
-    st.sampled_from([
-        ir.Parameter("A"), ir.Read("clock"), ir.Read("parcel.price"), ir.Query("sent", "age"),
-        ir.Statistic("ewma", "entity", "parcel.visits", (0.25,)), ir.Statistic("min", "entity", "parcel.price"),
-        ir.Statistic("percentile", "population", "parcel.weight", (0.9,)),
-        ir.Statistic("avg", "system", "parcel.weight"), ir.Statistic("recent", "system", "clock", (700.0,)),
-        ir.Statistic("window_percentile", "system", "store.load", (0.5, 7.0)),
-    ]),
-)  # fmt: skip
-
-
-def _operations(parts: st.SearchStrategy[ir.Expression]) -> st.SearchStrategy[ir.Expression]:
-    operates = [
-        st.tuples(*[parts] * max(least, 1 if most == 1 else 2)).map(
-            lambda operands, name=name: ir.Operate(name, operands)
-        )
-        for name, (least, most) in (
-            (o.name, o.arguments) for o in grammar.OPERATIONS.values() if o.name not in grammar.STATE_FUNCTIONS
-        )
-    ]
-    comparison = st.sampled_from(sorted(grammar.COMPARISONS.values()))
-    return st.one_of(
-        *operates,
-        st.builds(ir.Choose, parts, parts, parts),
-        parts.map(lambda value: ir.Occurrences(ir.Statistic("count", "entity", "parcel.visits", (8.0,)), value)),
-        parts.map(lambda value: ir.Occurrences(ir.Statistic("contains", "system", "parcel.id", (4096.0,)), value)),
-        st.tuples(comparison, comparison, parts, parts, parts).map(lambda x: ir.Compare(x[:2], x[2:])),
-    )
-
-
-@settings(max_examples=examples(400))
-@given(st.recursive(_LEAVES, _operations, max_leaves=25))
-def test_any_expression_is_kept(e: ir.Expression) -> None:
-    entry = ir.Function("urgency", ("clock", "parcel", "store", "sent"), (ir.Return(e),))
-    program = ir.Module((("A", -0.5),), (entry,))
-    written = emit_source(program, RANK_TASK.signature)
-    assert program_of(written) == program, written
 
 
 @settings(max_examples=examples(60))
