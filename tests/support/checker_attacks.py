@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from evaluator_attacks import TASK
+from scoring_toys import TOY_TASK
 
 from vulcan.anvil import Rejected
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
@@ -74,7 +74,7 @@ NOT_TEXT = {
 
 
 def anvil_task() -> Task:
-    return find_task(TASK)
+    return find_task(TOY_TASK)
 
 
 def program_task() -> Task:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scoring_toys import MIN, TOY_TASK
 from waiting import wait_for_end, wait_until
 
 from vulcan.doctor.attacks.attack import Attack, AttackObservation, stopper
@@ -25,10 +26,8 @@ from vulcan.scoring.job import Job, Limits, Setup
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 from vulcan.scoring.sandbox.processes import descendants, is_alive
 
-TASK = str(Path(__file__).parent / "tasks" / "target_task")
 HONEST = Instance("honest", "train", {})
 """The instance that an evaluator warms up on."""
-MIN = "def decide(load, room):\n    return min(load, room)\n"
 
 _ELSEWHERE = frozenset(
     {
@@ -56,7 +55,7 @@ class EvaluatorRange:
 
     def __init__(self, given: Mapping[str, object], attacks: Sequence[Attack], layers: Layers = ALL) -> None:
         self._instances = {attack.name: _instance(attack, given, bool(layers.off)) for attack in attacks}
-        setup = Setup(TASK, (HONEST, *self._instances.values()), Limits(memory_bytes=256 << 20))
+        setup = Setup(TOY_TASK, (HONEST, *self._instances.values()), Limits(memory_bytes=256 << 20))
         self.evaluator = JailedEvaluator(setup, layers)
 
     def carry_out(self, attack: Attack) -> AttackObservation:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from anvil_values import values_for
 from c_programs import IntegerProgram, provenance
-from effort import few
+from effort import ALL, few
 from margins import Margined
 from sender_states import sender_state
 from test_c_state import ran
@@ -72,18 +72,8 @@ def errors(policy: Policy, draw: object, count: int, seed: int) -> list[tuple[fl
 
 @pytest.mark.parametrize("name", few(POLICIES, 3))
 def test_a_policy_in_integers_is_within_a_rounding_of_the_reference(name: str) -> None:
-    """On 4,000 states, half of them as a link brings them about and half at the edges of what is declared."""
-    check_policy(name, 2_000)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", POLICIES)
-def test_a_policy_in_integers_is_within_a_rounding_of_the_reference_on_a_hundred_thousand_states(name: str) -> None:
-    check_policy(name, 50_000)
-
-
-def check_policy(name: str, count: int) -> None:
-    policy = check(POLICIES[name], TASK)
+    """On 4,000 states or 100,000, half of them as a link brings them about, half at the edges of what is declared."""
+    policy, count = check(POLICIES[name], TASK), 50_000 if ALL else 2_000
     for kind, draw in (("sender", sender_state), ("edges", values_for)):
         found = errors(policy, draw, count, seed=7)
         decided = sorted(error for error, margin in found if error <= 1e-3 or margin > 1e-6)

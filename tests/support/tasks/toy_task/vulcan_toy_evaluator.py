@@ -19,6 +19,7 @@ import sys
 import time
 
 from vulcan.anvil import Layout, Slot
+from vulcan.doctor.attacks.breakout import carry_out
 from vulcan.doctor.attacks.in_program import RUNNER
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator
@@ -301,6 +302,9 @@ class ToyEvaluator(Evaluator):
                     servers[0].start()
 
     def evaluate(self, policy, instance):
+        if "code" in instance.parameters:  # as if a candidate had broken out of its language
+            given = {**instance.parameters["given"], "channel": int(sys.argv[1])}
+            return {json.dumps(carry_out(instance.parameters["code"], given, channel=None)): 0.0}
         kind = instance.parameters.get("kind", "honest")
         if kind == "helper":
             return {"pid": os.getpid(), "helper": helpers[0].pid}
