@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from console import Console
@@ -139,6 +140,15 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """Stop Ray, which takes processor time as long as it runs, after the last test that needs it."""
     if not _uses_ray(nextitem):
         _RAY.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser, which few tests need."""
+    from chromium import chromium
+
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture

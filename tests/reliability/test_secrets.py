@@ -11,7 +11,7 @@ import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import Console
 from disturbed import SEARCH as WHOLE
-from disturbed import Model, descendants, only_run, reply_to
+from disturbed import only_run, reply_to
 
 from vulcan.models.redact import redact, shown_url
 
@@ -77,23 +77,6 @@ def test_a_key_is_in_no_message_where_the_server_refuses_it(vulcan: Console) -> 
     assert "set OPENAI_API_KEY to a key that this server accepts" in result.stderr
     assert not SECRET.search((result.stdout + result.stderr).encode())
     assert leaks(vulcan.directory) == []
-
-
-def test_a_child_that_scores_has_no_key_in_its_environment(vulcan: Console) -> None:
-    """Read from outside, by the kernel's own account, while the search runs."""
-    model = Model(2)
-    with ChatServer(model) as server:
-        search = vulcan.start(*SEARCH, "--api-base", server.url, **ENVIRONMENT)
-        assert model.halted.wait(120)
-        found = descendants(search.pid)
-        environments = {line: Path(f"/proc/{pid}/environ").read_bytes() for pid, line in found}
-        lines = [line for _, line in found]
-        search.kill()
-        search.communicate()
-        model.goes_on.set()
-    assert any("vulcan.scoring.evaluator_child" in line for line in lines)
-    assert [line for line, content in environments.items() if SECRET.search(content)] == []
-    assert [line for line in lines if SECRET.search(line.encode())] == []
 
 
 def test_a_key_in_a_configuration_file_is_refused_and_not_shown(vulcan: Console) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import chromium
 from locations import recorded_run
 from playwright.sync_api import Browser, Page, Request, expect
 
@@ -22,12 +21,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = folder / "report.html"
     page.write_text(html_page(report, report_document(report, seconds=0.0)), encoding="utf-8")
     return page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,23 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from real_data import real_data
 
 from vulcan_traces import load_trace
 
 NEVER = -1
+
+CLOUD_PHYSICS = "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
+TENCENT_1326 = "tencent/tencentBlock.ns1326.sample.csv"
+TENCENT_3300 = "tencent/tencentBlock.ns3300.sample.csv"
+SPRITE = "caffeine/lirs/sprite.trace.gz"
+OLTP = "arc/OLTP.lis.zst"
+SIZED = (CLOUD_PHYSICS, TENCENT_1326, TENCENT_3300)
+SHARES = (0.001, 0.01, 0.1)
+
+SIZES = ([1], [1, 2, 3, 4], [*range(1, 201)], [1, 2, 3, 7, 993, 1000])
 
 
 @dataclass(frozen=True)
@@ -54,3 +65,13 @@ def real_trace(name: str) -> Columns:
     """Return a trace of the data directory by its relative path; skips the test where it is absent."""
     trace = load_trace(real_data("cache", name))
     return Columns(trace.objects, trace.sizes, trace.next_access, trace.object_count)
+
+
+@st.composite
+def small_cases(draw: st.DrawFn) -> tuple[Columns, int, int]:
+    """Up to 150 requests of up to 25 objects, and a cache from one byte up to almost one large object and more."""
+    ids = np.array(draw(st.lists(st.integers(0, draw(st.integers(1, 24))), min_size=1, max_size=150)))
+    sizes = np.array(draw(st.lists(st.sampled_from(draw(st.sampled_from(SIZES))), min_size=150, max_size=150)))
+    is_by_object = draw(st.booleans())
+    trace = columns(ids, sizes[ids] if is_by_object else sizes[: len(ids)])
+    return trace, draw(st.integers(1, 12) | st.integers(1, 12 * int(sizes.max()))), draw(st.integers(0, len(ids)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import plain_spot
 import pytest
 
 from benchmarks.spot import PUBLIC, all_runs, means
@@ -34,17 +33,6 @@ def test_seed_policies_pay_the_same(runs, name):
             simulate(policy, windows, job, net="published").decisions
             == simulate(name, windows, job, net="published").decisions
         )
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_the_plain_simulator_pays_the_same(runs, name):
-    for _, job, windows in runs[::9]:
-        found = simulate(name, windows, job, net="published")
-        for i in (0, 7):
-            window = [windows.available[windows.begins[i] : windows.ends[i]].tolist()]
-            plain = plain_spot.run(plain_spot.BASELINES[name], window, windows.gap, job, "published")
-            assert found.cost[i] == pytest.approx(plain.cost, abs=1e-9)
-            assert found.finished[i] == plain.finished
 
 
 def test_the_public_score():

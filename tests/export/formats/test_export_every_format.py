@@ -120,11 +120,24 @@ def test_mistakes_are_one_line(folder: Path) -> None:
         (["export", "a.py", *task, "--list", "--format", "c"], "--list writes nothing"),
         (["export", "a.py", *task, "--format", "cachetool"], "'cachetool'; did you mean 'cachetools'?"),
         (["export", "a.py", "--task", "congestion_control", "--format", "libcachesim"], "'libcachesim'"),
+        (["export", "a.py", "--task", "congestion_control", "--called", "never"], "one of: ack, round"),
+        (["export", "a.py", *task, "--candidate", "3"], "--candidate is of a run"),
+        (["export", "a.py", "--called", "round"], "--called is not expected here"),
     ):
         with pytest.raises(UserError) as error:
             vulcan(*words)
         assert why in str(error.value)
         assert "\n" not in str(error.value)
+
+
+def test_options_of_the_task_go_into_the_program_and_a_rejected_policy_into_none(folder: Path) -> None:
+    task = ("--task", "congestion_control", "--format", "bpf", "-o", "out")
+    (folder / "a.py").write_text("def cwnd(state, window):\n    return state.nothing\n")
+    vulcan("export", "a.py", *task, code=1)
+    assert not (folder / "out").exists()
+    (folder / "a.py").write_text(find_task("congestion_control").seed_policies()["reno_like"])
+    vulcan("export", "a.py", *task, "--called", "round")
+    assert "#define SETTING_CALLED_ROUND\n" in (folder / "out" / "congestion_control.bpf.c").read_text()
 
 
 # The seam by which a task pack adds formats

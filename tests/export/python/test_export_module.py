@@ -113,13 +113,6 @@ def test_a_type_checker_finds_nothing(tmp_path: Path) -> None:
     assert mypy.returncode == 0, mypy.stdout
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_the_policy_is_read_back_as_it_was(name: str) -> None:
-    read = policy_source(export(POLICIES[name]))
-    assert read == POLICIES[name]
-    assert check(read, TASK).program == check(POLICIES[name], TASK).program
-
-
 @pytest.mark.parametrize(
     "comment",
     ["'''", '"""', "\\", "\\'''", "'''\"\"\"'", "ends in \\", "\ttab", "\x0c", "\u2028 \u00e9 \U0001f600", "x" * 200,

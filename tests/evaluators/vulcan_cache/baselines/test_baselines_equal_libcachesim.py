@@ -8,20 +8,11 @@ from statistics import median
 import numpy as np
 import pytest
 from baseline_oracle import oracle_counts
-from baseline_traces import Columns, columns, real_trace
+from baseline_traces import OLTP, SHARES, SIZED, SPRITE, TENCENT_1326, Columns, real_trace, small_cases
 from effort import examples, few
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from vulcan_cache.baselines import BASELINES
-
-CLOUD_PHYSICS = "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
-TENCENT_1326 = "tencent/tencentBlock.ns1326.sample.csv"
-TENCENT_3300 = "tencent/tencentBlock.ns3300.sample.csv"
-SPRITE = "caffeine/lirs/sprite.trace.gz"
-OLTP = "arc/OLTP.lis.zst"
-SIZED = (CLOUD_PHYSICS, TENCENT_1326, TENCENT_3300)
-SHARES = (0.001, 0.01, 0.1)
 
 ORACLE = {
     "fifo": "FIFO", "lru": "LRU", "lfu": "LFU", "clock": "Clock", "sieve": "Sieve", "s3-fifo": "S3FIFO",
@@ -41,19 +32,6 @@ def counts(name, trace, capacity):
 def difference(name, trace, capacity):
     """Our miss ratio less the oracle's."""
     return (counts(name, trace, capacity)[0] - oracle_counts(ORACLE[name], trace, capacity)[0]) / len(trace.objects)
-
-
-@st.composite
-def small_cases(draw):
-    """Up to 150 requests of up to 25 objects, and a cache from one byte up to almost one large object and more."""
-    ids = np.array(draw(st.lists(st.integers(0, draw(st.integers(1, 24))), min_size=1, max_size=150)))
-    sizes = np.array(draw(st.lists(st.sampled_from(draw(st.sampled_from(SIZES))), min_size=150, max_size=150)))
-    is_by_object = draw(st.booleans())
-    trace = columns(ids, sizes[ids] if is_by_object else sizes[: len(ids)])
-    return trace, draw(st.integers(1, 12) | st.integers(1, 12 * int(sizes.max()))), draw(st.integers(0, len(ids)))
-
-
-SIZES = ([1], [1, 2, 3, 4], [*range(1, 201)], [1, 2, 3, 7, 993, 1000])
 
 
 @pytest.mark.parametrize("name", ALWAYS_EXACT)

@@ -5,14 +5,12 @@ import sys
 
 import numpy as np
 import pytest
-from baseline_traces import columns, real_trace
+from baseline_traces import CLOUD_PHYSICS, SPRITE, columns, real_trace
 from effort import few
 
 from vulcan_cache.baselines import BASELINES
 
 ONLINE = [name for name, baseline in BASELINES.items() if baseline.kind == "baseline"]
-SPRITE = "caffeine/lirs/sprite.trace.gz"
-CLOUD_PHYSICS = "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
 
 
 def run(name, trace, capacity):

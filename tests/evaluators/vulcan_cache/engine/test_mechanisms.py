@@ -81,6 +81,14 @@ def test_named_policies_decide_as_plain_python(source):
         assert_equal(policy, requests, capacity, draws=draws, seed=seed, measure_from=20 * seed)
 
 
+@pytest.mark.parametrize(("answer", "is_let_in"), [("0", False), ("1e-300", True), ("-1", False), ("0.1", True)])
+@pytest.mark.parametrize("mechanism", ["heap", "sample"])
+def test_what_admit_answers_above_zero_is_let_in(mechanism, answer, is_let_in):
+    admits = f"{POLICIES['constant']}\ndef admit(now, obj, cache, victim, ghost):\n    return {answer}\n"
+    plain = assert_equal(check(under(mechanism, admits), TASK), [(0, 1), (1, 1), (0, 1)], 5)
+    assert len(plain.residents) == (2 if is_let_in else 0)
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @settings(max_examples=examples(150))
 @given(

@@ -4,7 +4,7 @@ The others are the baselines themselves (`vulcan_cache.baselines`). The README o
 """
 
 import pytest
-from baseline_traces import Columns, real_trace
+from baseline_traces import OLTP, SHARES, SIZED, SPRITE, Columns, real_trace
 from effort import few
 
 from vulcan.anvil import check
@@ -29,13 +29,6 @@ SYNTHETIC = (
     "zipf:requests=30000,objects=1500,alpha=0.9,seed=3,sizes=lognormal",
     "zipf:requests=20000,objects=1000,alpha=0.6,seed=4",
 )
-CLOUD_PHYSICS = "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
-TENCENT_1326 = "tencent/tencentBlock.ns1326.sample.csv"
-TENCENT_3300 = "tencent/tencentBlock.ns3300.sample.csv"
-SPRITE = "caffeine/lirs/sprite.trace.gz"
-OLTP = "arc/OLTP.lis.zst"
-SIZED = (CLOUD_PHYSICS, TENCENT_1326, TENCENT_3300)
-SHARES = (0.001, 0.01, 0.1)
 
 
 def counts(name, trace, capacity):
