@@ -148,16 +148,6 @@ def test_an_application_that_writes_little_limits_its_sender() -> None:
     assert result.flows[0].sent == pytest.approx(10_000 / 50 * 5, abs=5)
 
 
-def test_flows_of_equal_delay_are_served_in_turn() -> None:
-    """Neither of two equal flows has an advantage from the order in which they are named."""
-    flows = (Flow("cubic", delay_ms=20.0), Flow("cubic", delay_ms=20.0, start_s=3.0))
-    for seed in (1, 2, 3):
-        result = simulate(
-            Scenario(constant(4), Queue(packets=80), flows, 120.0, jitter_us=500.0, seed=seed, measure_from_s=40.0)
-        )
-        assert result.jain > 0.9
-
-
 @pytest.mark.parametrize(
     ("make", "says"),
     [

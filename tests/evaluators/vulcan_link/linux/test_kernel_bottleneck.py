@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+import plain_bottleneck
 import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_bottleneck import Packet
 
 from vulcan_link.linux.bottleneck import Bottleneck, DelayLine, opportunity_times
 from vulcan_traces.links import make_link
 
-Packet = tuple[int, int]  # when it arrives (ns), bytes of IP
 MS = 1_000_000
 opportunity_lists = st.lists(st.integers(1, 40), min_size=1, max_size=40).map(lambda ms: sorted(m * MS for m in ms))
 arrival_lists = st.lists(
     st.tuples(st.integers(0, 40).map(lambda ms: ms * MS), st.sampled_from((40, 52, 576, 748, 1499, 1500))), max_size=60
 ).map(lambda packets: sorted(packets, key=lambda packet: packet[0]))
-
-
-def plain_bottleneck(
-    opportunities: Sequence[int], buffer: int, arrivals: Sequence[Packet], until: int
-) -> tuple[list[tuple[int, int]], list[int]]:
-    """Number and departure (ns) of each packet that crosses by `until`, and the numbers of those dropped.
-
-    A byte at a time: an independent reading of what Mahimahi's documentation says.
-    """
-    line: list[list[int]] = []  # number, bytes left; the first may be partly sent
-    departed: list[tuple[int, int]] = []
-    dropped: list[int] = []
-    begun = False
-    # At one time the opportunity comes before the arrival: it takes what waited already
-    events = sorted(
-        [(when, 0, 0) for when in opportunities if when <= until]
-        + [(when, 1, number) for number, (when, _) in enumerate(arrivals)]
-    )
-    for when, arrives, number in events:
-        if arrives:
-            if len(line) - begun >= buffer:
-                dropped.append(number)
-            else:
-                line.append([number, arrivals[number][1] + 4])
-            continue
-        for _ in range(1504):
-            if line:
-                begun = True
-                line[0][1] -= 1
-                if line[0][1] == 0:
-                    departed.append((line.pop(0)[0], when))
-                    begun = False
-    return departed, dropped
 
 
 def named(number: int, size: int) -> bytes:
@@ -68,7 +34,9 @@ def test_every_packet_fares_as_in_the_plain_bottleneck(
     opportunities: list[int], buffer: int, arrivals: list[tuple[int, int]]
 ) -> None:
     until = 50 * MS
-    expected, dropped = plain_bottleneck(opportunities, buffer, arrivals, until)
+    link = make_link("given", "opportunities", np.array(opportunities), 2 * until)
+    packets = [Packet(number, size, when) for number, (when, size) in enumerate(arrivals)]
+    expected = plain_bottleneck.bottleneck(packets, link, packets=buffer, codel=None, until=until)
     bottleneck = Bottleneck(opportunities, buffer)
     crossed = []
     for number, (when, size) in enumerate(arrivals):
@@ -77,8 +45,9 @@ def test_every_packet_fares_as_in_the_plain_bottleneck(
     crossed += bottleneck.advance(until)
 
     log = bottleneck.log
-    assert [(number_of(packet), when) for packet, (when, _, _) in zip(crossed, log.departed, strict=True)] == expected
-    assert [arrivals[number] for number in dropped] == [(when, size - 4) for when, size in log.dropped]
+    departed = [(when, number_of(packet)) for packet, (when, _, _) in zip(crossed, log.departed, strict=True)]
+    assert departed == [(when, number) for when, number, _ in expected.departures]
+    assert [arrivals[number] for number in expected.dropped] == [(when, size - 4) for when, size in log.dropped]
     assert log.opportunities == len(opportunities)
     in_transit = len(log.arrived) - len(log.departed) - len(log.dropped) - bottleneck.waiting
     assert in_transit in (0, 1)
