@@ -57,7 +57,7 @@ int main(int count, char **given)
     requests = fopen(given[3], "w");
     if (sqlite3_open(given[1], &db) != SQLITE_OK || sqlite3_open(":memory:", &memory) != SQLITE_OK)
         return 1;
-    snprintf(line, sizeof line, "select * from sqlite_master; pragma cache_size=%s", given[2]);
+    snprintf(line, sizeof line, "select * from sqlite_master; pragma cache_size=%s; pragma synchronous=off", given[2]);
     run(db, line);
     run(memory, "create table t(a, b); with recursive n(i) as (values(1) union all select i + 1 from n where i < 20000)"
                 " insert into t select i, hex(i * 7919) from n");
