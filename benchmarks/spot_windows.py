@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,9 +33,6 @@ PUBLIC = "aws-02-15-2023"
 EARLIER = "aws-10-26-2022"
 PRICED = Path("problems/cant_be_late_multi/resources/cant-be-late-simulator/data/converted_multi_region_aligned")
 """Where the windows with prices lie in a checkout of the leaderboard."""
-
-LEADERBOARD = Path(os.environ.get("ADRS_LEADERBOARD", DATA / "spot" / "adrs" / "ADRS-Leaderboard"))
-"""Where tests look for a checkout."""
 
 ONE_REGION = "one_region"
 WINDOWS_A_ZONE = 30

@@ -334,9 +334,10 @@ def small_library() -> bytes:
 
 def reply(data: bytes) -> object:
     text = data.decode("utf-8", errors="surrogatepass" if len(data) % 2 else "replace")
-    return extract_source(
-        Reply(text, "m", "stop", 1, 1, None, 0.0), "priority", parent="def priority(now):\n    return 1\n"
-    )
+    parent = "def priority(now):\n    return 1\n"
+    found = extract_source(Reply(text, "m", "stop", 1, 1, None, 0.0), "priority", parent=parent)
+    assert found.strip() and found.endswith("\n")
+    return found
 
 
 def surrogates_too(read: Callable[[bytes], object]) -> Callable[[bytes], object]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from effort import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vulcan.models import NoSource, Reply, extract_source
@@ -150,32 +149,6 @@ def test_hostile_text_gives_a_source_or_a_reason(text: str) -> None:
             assert taken(reply)
         except NoSource as refused:
             assert refused.rule
-
-
-PIECES = st.sampled_from(
-    [
-        "```", "~~~", "````", "`", "python", " ", "\n", "\r\n", "\t", "<think>", "</think>", "<reasoning>", SOURCE,
-        HELPER, "def priority(", "    ", '"""', "\\", "\x00", "\u2028", "\ud800",
-    ]
-)  # fmt: skip
-ANY_TEXT = st.one_of(
-    st.text(st.characters(exclude_categories=())),
-    st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=30).map("".join),
-)
-
-
-@settings(max_examples=examples(500))
-@given(ANY_TEXT, st.sampled_from(["stop", "length", "unknown"]))
-def test_any_text_gives_a_source_or_a_reason(text: str, finish: str) -> None:
-    try:
-        source = taken(text, finish)
-    except NoSource as refused:
-        assert refused.rule in {"no-code-block", "missing-function", "truncated-reply", "reply-too-long"}
-        assert str(refused) == f"{refused.rule}: {refused.message}; {refused.hint}"
-    else:
-        assert finish != "length"
-        assert source.strip()
-        assert source.endswith("\n")
 
 
 @given(

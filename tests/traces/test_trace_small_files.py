@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import struct
 
 import numpy as np
 import pytest
-import zstandard
 from split_mix import split_mix
 
 from vulcan_traces import load_trace
@@ -114,11 +111,3 @@ def test_the_largest_numbers_fit(write):
     trace = load_trace(write("t", f"{2**64 - 1},{2**48}\n-1,2\n-{2**63},1\n"), columns="id=1,size=2")
     assert trace.keys.tolist() == [2**64 - 1, 2**63]
     assert trace.sizes.tolist() == [2**48, 2, 1]
-
-
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress, bytes])
-def test_compression_is_seen_in_the_bytes_and_not_in_the_name(write, pack):
-    text = "\n".join(str(i % 700) for i in range(20_000)).encode()
-    parts = pack(text + b"\n") + pack(text + b"\n")  # members and frames one after another
-    trace = load_trace(write("ids.csv", parts))
-    assert (trace.requests, trace.object_count) == (40_000, 700)
