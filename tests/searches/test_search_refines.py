@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 import pytest
 from effort import few
+from executors import Watched
 from rich_parts import rich, search
 from search_parts import (
     MOOD_TASK,
@@ -21,11 +23,13 @@ from search_parts import (
     lineup,
     of_kind,
     opened,
+    racing,
     share,
 )
 
 from vulcan.anvil import check
 from vulcan.anvil.policy import effort
+from vulcan.evaluator import Evaluator, Instance, Rung, load_evaluator
 from vulcan.scoring import Executor, Job, LocalExecutor, Setup
 from vulcan.store import MemoryStore
 from vulcan.store.events import (
@@ -161,6 +165,26 @@ def test_the_winner_is_made_simpler_at_the_end(children: Executor) -> None:
     assert of_kind(store, WinnerChosen)[0].candidate == simple.candidate
     kinds: list[type[Event]] = [type(e) for e in store.events()]
     assert kinds.index(CandidateRefined) < kinds.index(FinalistScored)
+
+
+def test_cuts_are_tried_first_on_what_stands_on_a_rung_as_it_is(
+    racers: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluator = type(load_evaluator(TASK))
+    every = evaluator.rungs
+
+    def rungs(self: Evaluator, instances: Sequence[Instance]) -> list[Rung]:
+        return [replace(rung, instances=(rung.instances[0], *instances[1:])) for rung in every(self, instances)]
+
+    monkeypatch.setattr(evaluator, "rungs", rungs)
+    watched, store = Watched(racers), MemoryStore()
+    chosen = racing(rounds=20, samples=1, objective="calm", simplify=20, tune=0)
+    padded = share(0.6851, "(min(load, room) + load * 1e-9)")
+    opened(store, chosen, watched).run(lineup(Scripted(lambda _: as_reply(padded))), parallel=1)
+    (refined,) = of_kind(store, CandidateRefined)
+    cuts = [tuple(i.name for i in job.instances) for job in watched.jobs if "1e-" not in job.source]
+    assert refined.result is not None
+    assert cuts.index(("heavy",)) < cuts.index(("light", "heavy"))
 
 
 def test_a_winner_that_was_not_best_on_train_is_made_simpler_too() -> None:

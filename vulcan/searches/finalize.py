@@ -45,7 +45,8 @@ SIMPLIFY_SHARE = 10
 """Proposals of a long search for each evaluation in simplifying: their best programs are longer."""
 
 TRIES = 3
-"""Cuts tried for each evaluation in simplifying: most do harm on the first instance, and are measured there alone."""
+"""Cuts tried for each evaluation in simplifying: most do harm on the first instance, or on those that are so cheap that
+they stand on a rung as they are, and are measured there alone."""
 
 AT_THE_END = 3
 """Factor by which the winner's tuning evaluations exceed those of an earlier best candidate."""
@@ -146,8 +147,9 @@ class Finalizer:
             return []  # free Python has no known safe cuts
         evaluations = self._at_most(_simplifying(self.config, self._proposals), of)
         self.announce(f"simplifying candidate {of.candidate}, in at most {evaluations} evaluations")
-        full, first = self._on(self._full), self._on(self._full[:1])
-        share = 1 / len(self._full)
+        sampled = tuple(i for i in self._full if self._rung and i in self._rung.instances)
+        full, first = self._on(self._full), self._on(sampled or self._full[:1])
+        share = self._rung.cost if self._rung and sampled else 1 / len(self._full)
 
         def screened(sources: Sequence[str]) -> list[float | None]:
             tried = sources[: int((evaluations - full.count) / share - first.count)]
