@@ -11,7 +11,8 @@ candidates and known policies on test. Intervals are over traces: sizes and seed
 
 Choices in the search itself may be made by the families of `TUNED_ON` alone, and results are of the others (`--part
 reported`). What was looked at, on the former with 100,000 requests and seed 1: how many finalists there are, how wide
-the interval of *better* is, how little evidence is *undecided*, and what that recommends. On the baselines of all
+the interval of *better* is, how little evidence is *undecided*, and what that recommends; when train was given a say in
+the verdict, results of the others were known too. On the baselines of all
 families, their test included, without a search: by which part of the past a known policy is chosen (validation alone,
 or with train: no difference beyond chance), and how wide the interval of *better* is.
 

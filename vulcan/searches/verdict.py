@@ -1,6 +1,6 @@
 """The verdict on a search: whether what it found is better than the best that was known before.
 
-It is computed from stored scores, on validation; the split test has no part in it.
+It is computed from stored scores, on validation and train; the split test has no part in it.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Comparison:
         return max(scores, key=lambda name: scores[name], default=None)
 
     def steadiest(self, among: Iterable[Name]) -> Name | None:
-        """Return the known policy that is best on train and validation together: both are the past of what comes."""
+        """Return the policy that is best on train and validation together: both are the past of what comes."""
         scores = {name: (self.mean(name, "train"), self.mean(name, self.deciding)) for name in among}
         sums = {name: seen + later for name, (seen, later) in scores.items() if seen is not None and later is not None}
         return max(sums, key=lambda name: sums[name], default=None)
@@ -234,6 +234,10 @@ def _concluded(compared: Comparison) -> RunVerdict | None:
         to_add = "held-out data: search without `--split none`, or with instances of the split validation"
         why = f"nothing was held out to compare candidate {winner} on"
         return _undecided(compared, why, winner, known, to_add, gains)
+    before = sum(gain["gain"] for gain in gains if gain["split"] == "train")
+    if before < 0:  # what luck there was in choosing it was on its side there
+        why = f"candidate {winner} is {gain['shrunk']:.4f} above it, but {-before:.4f} below it on train"
+        return _no_better(compared, known, winner, why, gains)
     return _by_evidence(compared, gain, winner, known, gains)
 
 
@@ -282,14 +286,17 @@ def _likelier(
     compared: Comparison, why: str, winner: int, known: Name, to_add: str, gains: tuple[Gain, ...]
 ) -> RunVerdict:
     """Recommend the winner, which gains something more likely than it loses: docs/results/search.md has how often."""
-    name, safe = f"candidate {winner}", compared.name_of(compared.best(compared.carried()) or known)
+    safe = compared.name_of(compared.best(compared.carried()) or known)
     sentence = f"Undecided: {why}. To decide it, add {to_add}."
-    sentence += f" Until then {name} is recommended as the better bet; {safe} is the safe choice."
-    return RunVerdict("undecided", sentence, "candidate", name, winner, None, to_add, gains)
+    sentence += f" Until then candidate {winner} is recommended as the better bet; {safe} is the safe choice."
+    return _recommended(compared, "undecided", sentence, winner, winner, to_add, gains)
 
 
 def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, gains: tuple[Gain, ...]) -> RunVerdict:
-    """Recommend the known policy that is best on all that came before, which need not be the best on validation."""
+    """Recommend what is best on all that came before, which need not be the best known policy on validation.
+
+    That may be the winner, where it is ahead on validation too, by too little to be sure of.
+    """
     split, name = compared.deciding, compared.name_of(best)
     which = f"the best baseline, {name}," if isinstance(best, str) else f"{name}, which it began with,"
     score, oracle = compared.mean(best, split), compared.record.best_baseline(split, "oracle")
@@ -297,9 +304,15 @@ def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, g
         why += "; an oracle has no more: there is nothing to gain on this data"
     sentence = f"No better: {which} has {score:.4f} on {split}; {why}."
     known = compared.steadiest(compared.carried()) or best
-    if plain_name(compared.name_of(known)) != plain_name(name):
+    safe = compared.name_of(known)
+    ahead = any(gain["split"] == split and gain["gain"] > 0 for gain in gains)
+    if winner is not None and ahead and compared.steadiest([known, winner]) == winner:
+        sentence += f" Recommended is candidate {winner} all the same, the best on train and {split} together; "
+        sentence += f"{safe} is the safe choice."
+        return _recommended(compared, "no better", sentence, winner, winner, "", gains)
+    if plain_name(safe) != plain_name(name):
         carried = f" of those that {compared.target} carries" if compared.target else ""
-        sentence += f" Recommended is {compared.name_of(known)}, the best{carried} on train and {split} together."
+        sentence += f" Recommended is {safe}, the best{carried} on train and {split} together."
     return _recommended(compared, "no better", sentence, known, winner, "", gains)
 
 
@@ -307,13 +320,15 @@ def _recommended(
     compared: Comparison,
     conclusion: Conclusion,
     sentence: str,
-    known: Name,
+    policy: Name,
     winner: int | None,
     to_add: str,
     gains: tuple[Gain, ...],
 ) -> RunVerdict:
-    name = compared.name_of(known)
-    if isinstance(known, int):
-        return RunVerdict(conclusion, sentence, "start", f"start: {name}", known, winner, to_add, gains)
-    own = next((start for start, other in compared.starts.items() if plain_name(other) == plain_name(known)), None)
+    name = compared.name_of(policy)
+    if policy == winner:
+        return RunVerdict(conclusion, sentence, "candidate", name, winner, None, to_add, gains)
+    if isinstance(policy, int):
+        return RunVerdict(conclusion, sentence, "start", f"start: {name}", policy, winner, to_add, gains)
+    own = next((start for start, other in compared.starts.items() if plain_name(other) == plain_name(policy)), None)
     return RunVerdict(conclusion, sentence, "baseline", name, own, winner, to_add, gains)
