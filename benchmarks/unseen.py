@@ -7,7 +7,8 @@ A search with default options for each trace, size and seed, in a directory of i
 finished is read and not run again; OUT/results.jsonl has a line for each. Gains are of the mean score on test over that
 of the known policy (a baseline, or a policy to begin with) that is best on validation, which you would otherwise have
 used: of what the verdict recommends, of the winner whatever the verdict, and by foresight, of the best of all scored
-candidates and known policies on test. Intervals are over traces: sizes and seeds of one are averaged first.
+candidates and known policies on test. The last is lucky too: by halves, the best by one half of test's blocks of time
+is judged by the other. Intervals are over traces: sizes and seeds of one are averaged first.
 
 Choices in the search itself may be made by the families of `TUNED_ON` alone, and results are of the others (`--part
 reported`). What was looked at, on the former with 100,000 requests and seed 1: how many finalists there are, how wide
@@ -29,6 +30,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -37,7 +39,7 @@ import vulcan
 from benchmarks import instance_traces
 from benchmarks.harness import DATA, BenchmarkTable
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.python_policy.check import check_policy
 from vulcan.registry import find_task
 from vulcan.results.run import run_document
@@ -45,7 +47,9 @@ from vulcan.searches.bootstrap import mean_interval
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import find_objective, make_scorer
 from vulcan.searches.held_out import start_names
+from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
+from vulcan.store.events import InstanceMetrics
 from vulcan.store.runs import open_store
 from vulcan.task import Task
 from vulcan_traces.storage.export import write_requests
@@ -60,6 +64,9 @@ CHOSEN = (
 """Traces of caches, by their names in `benchmarks.instance_traces`."""
 
 MIN_HEADROOM = 0.01
+
+BLOCKS, RUNS = 16, (1, 2, 4, 8)
+"""Blocks of time of an instance of test, and how many follow one another in a half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,7 @@ def result_of(case: Case, run: Path) -> dict[str, Any]:
         "recommended": chosen["policy"], "gain": scores.of(recommended, "test") - base,
         "winner": scores.of(record.chosen.candidate, "test") - base,
         "foresight": max(scores.of(policy, "test") for policy in everything) - base,
+        "halves": scores.by_halves(everything, best),
         "headroom": scores.headroom(),
     }  # fmt: skip
 
@@ -165,6 +173,28 @@ class _Scores:
     def _on_train(self, candidate: int) -> tuple[float, ...]:
         return self.scorer.on_each(self.scorer.of("train"), self.record.candidates[candidate].metrics)
 
+    def by_halves(self, policies: Sequence[int | str], over: int | str) -> float | None:
+        """Return the gain on one half of test of what is best on the other, in the mean of ways to halve its blocks."""
+        blocks = [block for i in self.scorer.of("test") for block in self.evaluator.windows(i, BLOCKS)]
+        if not blocks:
+            return None
+        scorer = Scorer(self.scorer.objective, blocks)
+        for name in scorer.objective.references:
+            scorer.add_reference(name, "test", self._on_blocks(name, blocks))
+        on_each = {policy: scorer.on_each(blocks, self._on_blocks(policy, blocks)) for policy in policies}
+        gains: list[float] = []
+        for seen in ([n // run % 2 == half for n in range(len(blocks))] for run in RUNS for half in (0, 1)):
+            best = max(policies, key=lambda policy: sum(compress(on_each[policy], seen)))
+            gains += [a - b for a, b, known in zip(on_each[best], on_each[over], seen, strict=True) if not known]
+        return fmean(gains)
+
+    def _on_blocks(self, policy: int | str, blocks: Sequence[Instance]) -> InstanceMetrics:
+        """Measure on blocks, the last one first: what an evaluator remembers of it has the others."""
+        if isinstance(policy, str):
+            return tuple((b.name, dict(self.evaluator.evaluate_baseline(policy, b))) for b in reversed(blocks))
+        checked: Any = check_policy(self.record.candidates[policy].source, self.task)
+        return tuple((b.name, dict(self.evaluator.evaluate(checked, b))) for b in reversed(blocks))
+
     def headroom(self) -> float:
         """Return the score on test of the best oracle, which is none of FIFO's in a cache task."""
         oracles = [b.score for (_, split), b in self.record.baselines.items() if split == "test" and b.kind == "oracle"]
@@ -183,7 +213,10 @@ def tables(results: Sequence[Mapping[str, Any]]) -> Iterator[BenchmarkTable]:
     columns = ("verdict", "searches", "winner ahead on test", "winner", "recommended", "foresight")
     yield BenchmarkTable("By verdict: mean gain on test over the best known policy by validation", columns, tuple(rows))
     means = []
-    for name, what in (("recommended", "gain"), ("the winner always", "winner"), ("foresight", "foresight")):
+    rows_of = {"recommended": "gain", "the winner always": "winner", "foresight": "foresight"}
+    if all(r["halves"] is not None for r in results):
+        rows_of["foresight, by halves"] = "halves"
+    for name, what in rows_of.items():
         by_unit: dict[str, list[float]] = {}
         for r in results:
             by_unit.setdefault(r["unit"], []).append(r[what])

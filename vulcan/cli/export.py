@@ -76,8 +76,7 @@ def export(
 ) -> None:
     """Export what a run's verdict recommends, or a policy file, as code that runs without Vulcan.
 
-    Where a search found nothing better, that is the known policy that it names, from the task's own policies; use
-    --candidate for what the search found.
+    Where that is a known policy, it is taken from the task's own policies; use --candidate for what the search found.
 
     `vulcan eval`, `vulcan check` and `vulcan verify` accept the exported files.
 
