@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from chat_server import Behaviour, ChatServer, Received, fail, message
 from locations import few_starts
@@ -18,6 +20,7 @@ from vulcan.models.tool_calls import ToolCall, read_calls
 from vulcan.registry import find_task
 from vulcan.results.run import run_document
 from vulcan.scoring import Executor
+from vulcan.searches.bootstrap import mean_interval
 from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.conversation import MAX_CALLS
 from vulcan.searches.costs import Costs
@@ -158,7 +161,10 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
     given = talk.ask()
     assert given is not None
     used = talk.use(str(given.number), ToolCall("measure", {"program": share(1.5)}), "me")
-    assert used["result"].startswith("draft 1: score 1.3000 on train; the best so far, candidate 1, has 1.0000")
+    assert used["result"].startswith(
+        "draft 1: score 1.3000 on train\n+0.3000 over the best so far, candidate 1 (1.0000), "
+        "no interval: 2 workloads without windows of time\nby instance: light 1.3000, heavy 1.3000"
+    )
     later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
     assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
     too_long = ToolCall("notes", {"note": "x" * 601}).text()
@@ -182,6 +188,7 @@ TOOLS_OF_CACHES = [
     ToolCall("tune", {"program": f"{HEAD}obj.count * 5 - obj.size / 3\n"}),
     ToolCall("explain", {"program": f"{HEAD}obj.count - obj.size / 9\n"}),
     ToolCall("compare", {"program": "draft 2", "other": "best"}),  # which it is
+    ToolCall("compare", {"program": "best", "other": "belady"}), ToolCall("explain", {"program": "belady (oracle)"}),
 ]  # fmt: skip
 
 
@@ -215,7 +222,48 @@ def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) ->
         (place / "t.csv").write_text("\n".join(["time,id,size", *lines]))
         with chdir(place):
             chats.append(chat_about("t.csv"))
-    assert len(chats[0]) == 1 + 2 + len(TOOLS_OF_CACHES)
+    assert len(chats[0]) == 1 + 3 + len(TOOLS_OF_CACHES)
     assert not [text for text in chats[0] if text.startswith("error")]
     assert chats[0] == chats[1]
-    assert chats[0][-2].startswith("draft 3: score ")  # a new program that is explained is measured
+    assert chats[0][-5].startswith("draft 3: score ")  # a new program that is explained is measured
+    compared, explained = chats[0][-3], chats[0][-1]
+    assert "belady (oracle) is no program of this task" in compared
+    oracle = re.search(r"belady \(oracle\): score 0\.\d+ on train\n\+(0\.\d+) over the best so far", explained)
+    assert oracle is not None
+    check_interval(compared, f"-{oracle[1]} over belady \\(oracle\\)")
+
+
+def check_interval(text: str, gain: str) -> None:
+    """The interval of the gain follows from the first two columns of the table that is beside it."""
+    cells = [row.split(" | ")[1:3] for row in text.splitlines() if row[2:4] in [f"{n}/" for n in range(1, 9)]]
+    differences = np.diff(np.array(cells, float)[:, ::-1]).ravel()
+    said = re.search(rf"{gain} \(\S+\), 95 % interval (\S+) to (\S+) over 8 windows", text)
+    assert said is not None
+    centred = differences - differences.mean() + float(gain[:7])
+    found = mean_interval(list(centred), in_time=True)
+    assert found is not None
+    assert [float(end) for end in said.groups()] == pytest.approx([found["low"], found["high"]], abs=3e-4)
+
+
+def test_a_gain_is_told_with_its_interval_over_workloads_and_whether_it_may_be_chance(racers: Executor) -> None:
+    chosen = plan(settings={"crowd": 10, "cheap": True}, model=("ask",))
+    study = opened(MemoryStore(), chosen, racers)
+    given = study.ask()
+    assert given is not None
+    calls = [ToolCall("measure", {"program": share(1.5)}), ToolCall("measure", {"program": share(1.5, "min(load, 4)")}),
+             ToolCall("compare", {"program": "draft 2", "other": "half"})]  # fmt: skip
+    study.tell(given, reply("\n\n".join(call.text() for call in calls)))
+    following = study.ask(given.number)
+    assert following is not None
+    first, second, compared = (one.content for one in following.messages[2:])
+    said = re.fullmatch(
+        r"\+0.0830 over the best so far, candidate 1 \(1.0000\), 95 % interval (\S+) to (\S+) over 12 workloads",
+        first.splitlines()[1],
+    )
+    found = mean_interval([float(score.split()[-1]) - 1 for score in first.splitlines()[2].split(",")])
+    assert said is not None
+    assert found is not None
+    assert [float(end) for end in said.groups()] == pytest.approx([found["low"], found["high"]], abs=3e-4)
+    assert "over 12 workloads: it may be chance" in second
+    assert compared.startswith("+1.0830 over half (0.0000), 95 % interval +1.0048 to +1.20")
+    assert "| instance | draft 2 | half | draft 1 | candidate 1 | all (oracle) |" in compared

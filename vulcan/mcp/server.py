@@ -23,7 +23,7 @@ from vulcan import __version__
 from vulcan.api.launch import RunSession, SearchRequest
 from vulcan.errors import UserError, did_you_mean
 from vulcan.mcp.stdio import serve_stdio
-from vulcan.models.tool_calls import ToolCall
+from vulcan.models.tool_calls import Tool, ToolCall
 from vulcan.python_policy.check import describe_policy
 from vulcan.registry import recorded_task
 from vulcan.results.candidate import candidate_document, candidate_row
@@ -31,7 +31,7 @@ from vulcan.results.recommended import find_recommended
 from vulcan.results.run import run_document
 from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import make_config, sort_options
-from vulcan.searches.conversation import TOOLS, Tool
+from vulcan.searches.conversation import TOOLS
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search
 from vulcan.searches.options import ASK, OPTIONS

@@ -1,15 +1,16 @@
-"""Calls of tools in a chat: as text that any model can write, and as the function calls of the chat-completions API.
+"""Tools of a chat, and their calls: as text that any model can write, and as functions of the chat-completions API.
 
 A recorded chat has them as text. Models that take functions are sent the same chat in the API's form.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from vulcan.models.base import Message
 
@@ -22,6 +23,35 @@ _CALL = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _PROGRAM = re.compile(r"^```(?:python|py)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: its function, of a conversation and texts. Docstring and annotated arguments say what it is for."""
+
+    name: str
+    function: Callable[..., str]
+    needs: Callable[..., object] | None = None
+    """The method that an evaluator must have."""
+
+    @property
+    def description(self) -> str:
+        return " ".join((inspect.getdoc(self.function) or "").split())
+
+    @property
+    def parameters(self) -> dict[str, tuple[str, bool]]:
+        """What each argument is, and whether it is needed."""
+        hints = get_type_hints(self.function, include_extras=True)
+        taken = list(inspect.signature(self.function).parameters.values())[1:]
+        return {p.name: (get_args(hints[p.name])[1], p.default is inspect.Parameter.empty) for p in taken}
+
+    def schema(self) -> dict[str, Any]:
+        """Return the tool in the form of the chat-completions API."""
+        properties = {name: {"type": "string", "description": text} for name, (text, _) in self.parameters.items()}
+        needed = [name for name, (_, is_needed) in self.parameters.items() if is_needed]
+        parameters = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": function}
 
 
 @dataclass(frozen=True, slots=True)

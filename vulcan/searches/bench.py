@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from vulcan.anvil.parse import syntax_tree
 from vulcan.errors import UserError, did_you_mean
@@ -18,19 +17,38 @@ from vulcan.lessons import WORTH, Lesson
 from vulcan.scoring import Executor, Job
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import EvaluationPlan
-from vulcan.searches.evidence import WINDOWS, measure_baseline, training_windows
+from vulcan.searches.evidence import MIN_INSTANCES, WINDOWS, by_workload, measure_baseline, training_windows, workloads
 from vulcan.searches.feedback import as_text, markdown
 from vulcan.searches.finalize import BatchEvaluation
 from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
+from vulcan.store.events import InstanceMetrics
 from vulcan.task import Task
+from vulcan.terminal_text import count
 
 FINDING_TOKENS = 1600
 """Tokens of findings in one result."""
 
 _CLASSES = 6
 """Classes of a feature in a curve; of two features, half as many each."""
+
+
+class Measured(NamedTuple):
+    """A policy with its score on each training instance: a program, or a baseline of the evaluator."""
+
+    name: str
+    source: str
+    scores: tuple[float, ...] = ()
+    baseline: str = ""
+
+    @property
+    def score(self) -> float:
+        return fmean(self.scores)
+
+    @property
+    def identity(self) -> str:
+        return self.source or self.baseline
 
 
 @dataclass
@@ -48,6 +66,9 @@ class Bench:
     @property
     def training(self) -> tuple[Instance, ...]:
         return self.scorer.of("train")
+
+    def scores(self, metrics: InstanceMetrics) -> tuple[float, ...]:
+        return self.scorer.on_each(self.training, metrics)
 
     @cached_property
     def evaluator(self) -> Evaluator:
@@ -80,34 +101,77 @@ class Bench:
         """What the cheapest evaluation is on."""
         return self.record.rungs[-1].name if self.record.rungs else "train"
 
-    def by_part(self, source: str) -> list[float] | None:
-        """Return a program's score on each part of the time, the mean over the asked instances; None if it fails."""
-        if source not in self._on_windows:
-            limit = min(self.config.limit * WINDOWS, float(MAX_SECONDS))
-            # the last part first: an evaluator that remembers its run has measured the earlier ones on the way
-            jobs = [self.executor.submit(Job(0, source, of[::-1], limit)) for of in self.windows]
-            outcomes = [job.result() for job in jobs]
-            failed = any(outcome.status != "scored" for outcome in outcomes)
-            scores = [
-                self._window_scorer.on_each(of, one.metrics) if not failed else ()
-                for of, one in zip(self.windows, outcomes, strict=True)
-            ]
-            self._on_windows[source] = None if failed else [fmean(at_once) for at_once in zip(*scores, strict=True)]
-        return self._on_windows[source]
-
     @cached_property
-    def known_by_part(self) -> dict[str, list[float]]:
-        """The scores of the best baseline and the best oracle on each part of the time."""
-        found: dict[str, list[float]] = {}
-        for best in (self.record.best_baseline("train"), self.record.best_baseline("train", "oracle")):
-            if best is not None and self.windows:
-                scores = []
-                for of in self.windows:
-                    results = measure_baseline(self.evaluator, best.policy, of)
-                    metrics = tuple((b.name, m) for b, m in zip(of, results, strict=True))
-                    scores.append(self._window_scorer.on_each(of, metrics))
-                found[best.label] = [fmean(at_once) for at_once in zip(*scores, strict=True)]
-        return found
+    def baselines(self) -> tuple[Measured, ...]:
+        """The baselines and oracles, by their names with the kind."""
+        known = [one for (_, split), one in self.record.baselines.items() if split == "train"]
+        return tuple(Measured(b.label, "", self.scores(b.metrics), b.policy) for b in known)
+
+    @property
+    def best_known(self) -> list[Measured]:
+        """The best baseline and the best oracle."""
+        best = self.record.best_baseline("train"), self.record.best_baseline("train", "oracle")
+        return [one for b in best if b is not None for one in self.baselines if one.baseline == b.policy]
+
+    def by_part(self, policy: Measured) -> list[float] | None:
+        """Return the score on each part of the time, the mean over the asked instances; None for one that fails."""
+        if policy.identity not in self._on_windows:
+            measured = self._on_parts(policy)
+            scores = [self._window_scorer.on_each(of, m) for of, m in zip(self.windows, measured, strict=True) if m]
+            means = [fmean(at_once) for at_once in zip(*scores, strict=True)]
+            self._on_windows[policy.identity] = means if len(scores) == len(self.windows) else None
+        return self._on_windows[policy.identity]
+
+    def _on_parts(self, policy: Measured) -> list[InstanceMetrics]:
+        """Return metrics on the parts of each asked instance; empty where a program fails."""
+        if policy.baseline:
+            results = [measure_baseline(self.evaluator, policy.baseline, of) for of in self.windows]
+            names = [[block.name for block in of] for of in self.windows]
+            return [tuple(zip(*one, strict=True)) for one in zip(names, results, strict=True)]
+        limit = min(self.config.limit * WINDOWS, float(MAX_SECONDS))
+        # the last part first: an evaluator that remembers its run has measured the earlier ones on the way
+        jobs = [self.executor.submit(Job(0, policy.source, of[::-1], limit)) for of in self.windows]
+        return [job.result().metrics for job in jobs]
+
+    def gain(self, of: Measured, over: Measured) -> str:
+        """Return by how much the score of one policy exceeds that of another, with its interval.
+
+        It is over workloads, or where they are few over windows of their time.
+        """
+        from vulcan.searches.bootstrap import mean_interval
+
+        gain = of.score - over.score
+        text = f"{gain:+.4f} over {over.name} ({over.score:.4f})"
+        in_time = workloads(self.scorer.asked) < MIN_INSTANCES
+        if in_time and not self.windows:
+            return f"{text}, no interval: {count(workloads(self.training), 'workload')} without windows of time"
+        mine, theirs = (self.by_part(one) if in_time else by_workload(self.training, one.scores) for one in (of, over))
+        if mine is None or theirs is None:
+            return f"{text}, no interval: one of the two fails in a window"
+        differences = [a - b for a, b in zip(mine, theirs, strict=True)]
+        offset = gain - fmean(differences)  # a ratio of the whole is not the mean of the ratios of its parts
+        widest = self.scorer.objective.highest - self.scorer.objective.lowest
+        interval = mean_interval([d + offset for d in differences], within=(-widest, widest), in_time=in_time)
+        if interval is None:
+            return f"{text}, no interval: {count(len(differences), 'window')}"
+        low, high, units = interval["low"], interval["high"], "windows" if in_time else "workloads"
+        text += f", 95 % interval {low:+.4f} to {high:+.4f} over {len(differences)} {units}"
+        return f"{text}: it may be chance" if low <= 0 <= high else text
+
+    def tables(self, policies: Sequence[Measured]) -> str:
+        """Return the scores of policies by instance and by part of the time, as far as there are several."""
+        by_identity: dict[str, Measured] = {}
+        for policy in policies:
+            by_identity.setdefault(policy.identity, policy)
+        shown, texts = by_identity.values(), []
+        if len(self.training) > 1:
+            columns = {one.name: one.scores for one in shown if one.scores}
+            texts.append(_scores("instance", [instance.name for instance in self.training], columns))
+        if self.windows:
+            parts = [f"{n}/{len(self.windows[0])}" for n in range(1, len(self.windows[0]) + 1)]
+            columns = {one.name: tuple(scores) for one in shown if (scores := self.by_part(one)) is not None}
+            texts.append(_scores("part of the time", parts, columns))
+        return "\n\n".join(texts)
 
     def findings(self, source: str, against: str | None = None) -> str:
         """Return what the evaluator finds about a program, or where two differ. Raises UserError."""
@@ -129,8 +193,6 @@ class Bench:
 
     def curve(self, feature: str, also: str) -> str:
         """Return what situations of training data bring, by a feature, or two. Raises UserError."""
-        if not self.evaluator.offers(Evaluator.lessons):
-            raise UserError("this simulator has no lessons to plot")
         texts = []
         for instance in self.scorer.asked:
             lessons = self.evaluator.lessons(instance, self.scorer.objective.metric)
@@ -187,11 +249,7 @@ def _edges(column: Any, count: int) -> Any:
     return np.unique([least, *np.quantile(rest, np.linspace(0, 1, count + 1)[1:])])
 
 
-def interval_text(differences: Sequence[float], *, in_time: bool) -> str:
-    """Return the mean of differences with its interval, where there are enough."""
-    from vulcan.searches.bootstrap import mean_interval
-
-    found = mean_interval(differences, in_time=in_time)
-    units = "parts of the time, each scored by itself" if in_time else "instances"
-    mean = f"{math.fsum(differences) / len(differences):+.4f} on {len(differences)} {units}"
-    return mean if found is None else f"{mean} (95 % interval {found['low']:+.4f} to {found['high']:+.4f})"
+def _scores(by: str, rows: Sequence[str], columns: Mapping[str, Sequence[float]]) -> str:
+    cells = zip(rows, zip(*columns.values(), strict=True), strict=True)
+    table = markdown((by, *columns), [(name, *(f"{score:.4f}" for score in scores)) for name, scores in cells])
+    return f"Score by {by}:\n\n{table}"

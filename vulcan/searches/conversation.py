@@ -9,23 +9,25 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator
 from vulcan.models import Message, Reply
-from vulcan.models.tool_calls import ToolCall, read_calls
-from vulcan.searches.bench import Bench, interval_text
+from vulcan.models.tool_calls import Tool, ToolCall, read_calls
+from vulcan.python_policy.check import AnyPolicy
+from vulcan.searches.bench import Bench, Measured
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
-from vulcan.searches.feedback import markdown, workload_text
+from vulcan.searches.feedback import table_of_scores, workload_text
 from vulcan.searches.proposal import Attempt, Proposal
-from vulcan.searches.reply import ParsedReply, parse_source
+from vulcan.searches.reply import parse_source
 from vulcan.searches.strategies import ENGINEER, Draft
 from vulcan.searches.target import starts_of
 from vulcan.searches.tuning import tune
+from vulcan.store.events import CandidateJudged
 
 MAX_CALLS = 6
 """Most calls in one reply that are answered."""
@@ -39,6 +41,7 @@ MAX_NOTE = 600
 Source = Annotated[
     str, "A complete module; or the name of one: `best`, a candidate's number, `draft N`, or of the library."
 ]
+Policy = Annotated[str, "A program, as for `measure`; or a baseline or an oracle, by its name: its scores alone."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +52,6 @@ class Share:
     drafts: int
     tokens: float
     dollars: float
-
-
-class Best(NamedTuple):
-    """The best program so far: of the search before the barrier, or a draft of the conversation."""
-
-    name: str
-    source: str
-    score: float
-    scores: tuple[float, ...]
 
 
 @dataclass
@@ -71,16 +65,17 @@ class Conversation:
     number: int
     before: int
     known: StoppingContext
-    best: Best | None
+    best: Measured | None
     notebook: str
     share: Share
     attempts: list[Attempt] = field(default_factory=list)
     notes_made: list[str] = field(default_factory=list)
-    _before: Best | None = None
+    _before: Measured | None = None
     _turn: int = 0
     _tokens: int = 0
     _dollars: float = 0.0
     _told: dict[str, str] = field(default_factory=dict)
+    _scores: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._before = self.best
@@ -149,26 +144,24 @@ class Conversation:
         """Check and score a program on the training instances, with its gain over the best so far. It is a draft."""
         return self._measured(self._source(program))
 
-    def explain(self, program: Source) -> str:
-        """Say where a program does well or badly on training data, also by part of the time. A new one is a draft."""
-        source = self._source(program)
-        measured = self._measured_first(source)
-        parts = self._by_part({"program": source})
-        try:
-            return f"{measured}{self.bench.findings(source)}\n\n{parts}".strip()
-        except UserError as error:
-            return f"{measured}{parts}\n\n{error}"
+    def explain(self, program: Policy) -> str:
+        """Say where a policy does well or badly on training data, also by instance and by part of the time.
 
-    def compare(self, program: Source, other: Source) -> str:
-        """Say where two programs differ on training data, and at what cost, also by part. New ones are drafts."""
-        first, second = self._source(program), self._source(other)
-        if first == second and self._before is not None and "best" in (program.strip(), other.strip()):
-            second = self._before.source  # the best is this draft: beside what was the best before the conversation
-        if first == second:
-            raise UserError("the two are one program")
-        measured = self._measured_first(first) + self._measured_first(second)
-        parts = self._by_part({"program": first, "other": second})
-        return f"{measured}{self.bench.findings(first, second)}\n\n{parts}".strip()
+        A new program is a draft.
+        """
+        return self._about(self._policy("program", program))
+
+    def compare(self, program: Policy, other: Policy) -> str:
+        """Say where two policies differ on training data, and at what cost; the first one's gain, with its interval.
+
+        Also by instance and by part of the time. New programs are drafts.
+        """
+        first, second = self._policy("program", program), self._policy("other", other)
+        if first.identity == second.identity:  # the best is this draft: beside what was the best before, if any was
+            second = self._before or second if "best" in (first.name, second.name) else second
+        if first.identity == second.identity:
+            raise UserError("the two are one policy")
+        return self._about(first, second)
 
     def workload(self) -> str:
         """Describe the training data."""
@@ -199,7 +192,7 @@ class Conversation:
         trials = f"{len(tried)} settings scored on {bench.cheapest_name}: its own {tried[0]:.4f}, " if tried else ""
         trials += f"the best {max(tried):.4f}" if tried else "it has no numbers to tune"
         if found is None:
-            return f"{self._measured_first(source)}no better numbers were found ({trials})"
+            return f"{self._measured_first(source)}\n\nno better numbers were found ({trials})"
         return f"{self._measured(found.source)}\n\n{trials}\n\n```python\n{found.source.strip()}\n```"
 
     def library(self, name: Annotated[str, "A policy, to get its program."] = "") -> str:
@@ -208,20 +201,15 @@ class Conversation:
         if name:
             return f"```python\n{self._source(name).strip()}\n```"
         starts = tuple(starts_of(bench.task, bench.config))
-        known = [(b.score, b.label, b.metrics) for (_, split), b in bench.record.baselines.items() if split == "train"]
+        known = [(one.name, one.scores) for one in bench.baselines]
         known += [
-            (one.score, starts[one.proposal - 1], one.metrics)
+            (starts[one.proposal - 1], bench.scores(one.metrics))
             for one in bench.record.candidates.values()
             if one.proposal <= len(starts) and one.score is not None and one.verdict == "scored"
         ]
-        rows = [
-            (label, *(f"{score:.4f}" for score in bench.scorer.on_each(bench.training, metrics)))
-            for _, label, metrics in sorted(known, key=lambda one: -one[0])
-        ]
-        rows = list(dict.fromkeys(rows))  # a start that is a baseline's program
-        programs = ", ".join(starts)
-        table = markdown(("policy", *(instance.name for instance in bench.training)), rows)
-        return f"{table}\n\nThere are programs of: {programs or 'none'}"
+        table = table_of_scores(known, bench.training)
+        programs = f"There are programs of: {', '.join(starts) or 'none'}"
+        return f"{table}\n\n{programs}. Of the others `explain` and `compare` give the scores, by name."
 
     def notes(
         self,
@@ -237,6 +225,32 @@ class Conversation:
         return "\n".join(filter(None, (self.notebook, *(f"- {text}" for text in self.notes_made)))) or "it is empty"
 
     # What they share
+
+    def _policy(self, name: str, program: str) -> Measured:
+        """Return a policy of that name, without its scores if it is a program. Raises UserError."""
+        given = program.strip()
+        starts = starts_of(self.bench.task, self.bench.config)
+        known = (one for one in self.bench.baselines if given in (one.name, one.baseline))
+        baseline = next(known, None) if given.replace("-", "_") not in starts else None
+        return baseline or Measured(name if "\n" in given else given, self._source(program))
+
+    def _about(self, *policies: Measured) -> str:
+        """Measure those of one or two programs that are new; return what is found about them, and their scores."""
+        bench = self.bench
+        texts = [self._measured_first(one.source) for one in policies if not one.baseline]
+        scored = [one if one.baseline else self._scored(one) for one in policies]
+        if len(scored) == 2 and all(one.scores for one in scored):
+            texts.append(bench.gain(*scored))
+        elif policies[0].baseline:
+            texts.append(f"{policies[0].name}: score {policies[0].score:.4f} on train{self._over_best(policies[0])}")
+        try:
+            for baseline in (one for one in policies if one.baseline):
+                raise UserError(f"no findings: {baseline.name} is no program of this task")
+            texts.append(bench.findings(*(one.source for one in policies)))
+        except UserError as error:
+            texts.append(str(error))
+        ahead = [one for one in (self.best, self._before) if one is not None]
+        return "\n\n".join(filter(None, (*texts, bench.tables((*scored, *ahead, *bench.best_known)))))
 
     def _source(self, program: str) -> str:
         """Return a program given in full, or by the name of a known one. Raises UserError."""
@@ -260,19 +274,29 @@ class Conversation:
             return starts[name.replace("-", "_")]
         return program
 
-    def _checked(self, source: str) -> ParsedReply:
+    def _checked(self, source: str) -> AnyPolicy:
         reading = parse_source(source, self.bench.task, self.bench.config.target)
         if reading.policy is None:
             raise UserError(reading.feedback)
-        return reading
+        return reading.policy
 
     def _measured_first(self, source: str) -> str:
         """Measure a program unless it was measured before, and return what is said of it. Raises UserError."""
-        policy = self._checked(source).policy
-        assert policy is not None
-        earlier = self.bench.record.candidate_with(policy.fingerprint)
-        known = earlier is not None and self.bench.record.candidates[earlier].proposal < self.before
-        return "" if known or policy.fingerprint in self._told else f"{self._measured(source)}\n\n"
+        fingerprint = self._checked(source).fingerprint
+        return "" if self._candidate(fingerprint) or fingerprint in self._told else self._measured(source)
+
+    def _candidate(self, fingerprint: str) -> CandidateJudged | None:
+        """Return the equal program that was scored before the conversation began; None where there is none."""
+        earlier = self.bench.record.candidate_with(fingerprint)
+        made = None if earlier is None else self.bench.record.candidates[earlier]
+        return made if made is not None and made.proposal < self.before else None
+
+    def _scored(self, program: Measured) -> Measured:
+        """Return a program that was measured with its scores, if it has any."""
+        fingerprint = self._checked(program.source).fingerprint
+        if (made := self._candidate(fingerprint)) is not None and made.score is not None:
+            self._scores[fingerprint] = self.bench.scores(made.metrics)
+        return program._replace(scores=self._scores.get(fingerprint, ()))
 
     def _check_drafts(self) -> None:
         if not self._drafts_left:
@@ -286,100 +310,53 @@ class Conversation:
         fingerprint = reading.policy.fingerprint
         if fingerprint in self._told:
             return self._told[fingerprint]
-        earlier = self.bench.record.candidate_with(fingerprint)
-        if earlier is not None and (made := self.bench.record.candidates[earlier]).proposal < self.before:
-            scored = "" if made.score is None else f", score {made.score:.4f}"
-            return f"it is candidate {earlier}, and no draft: {made.verdict}{scored}"
+        if (made := self._candidate(fingerprint)) is not None:
+            known = f"it is candidate {made.candidate}, and no draft: {made.verdict}"
+            scored = self._scored(Measured("it", source))
+            return f"{known}, score {made.score:.4f}{self._over_best(scored)}" if scored.scores else known
         self._check_drafts()
         bench = self.bench
         parts = bench.plan, self.known, bench.scorer, bench.executor, bench.config.limit
         trial = CandidateEvaluation(self.number, source, *parts)
         trial.wait()
         self.attempts.append(Attempt(self._turn, reading, trial))
-        lines = self._verdict(f"draft {len(self._drafts)}", source, trial)
+        self._scores[fingerprint] = bench.scores(trial.metrics) if trial.score is not None else ()
+        lines = self._verdict(Measured(f"draft {len(self._drafts)}", source, self._scores[fingerprint]), trial)
         lines += [f"warning: {warning}" for warning in reading.policy.warnings]
         self._told[fingerprint] = "\n".join(lines)
         return self._told[fingerprint]
 
-    def _verdict(self, name: str, source: str, trial: CandidateEvaluation) -> list[str]:
+    def _verdict(self, draft: Measured, trial: CandidateEvaluation) -> list[str]:
         """Return what is said of a measured program: its score, by instance, and beside the best so far."""
         if trial.score is None:
-            return [f"{name} is {trial.verdict}: {trial.feedback}"]
-        training, best = self.bench.training, self.best
-        scores = self.bench.scorer.on_each(training, trial.metrics)
-        lines = [f"{name}: score {trial.score:.4f} on train"]
+            return [f"{draft.name} is {trial.verdict}: {trial.feedback}"]
+        training = self.bench.training
+        lines = [f"{draft.name}: score {trial.score:.4f} on train{self._over_best(draft)}"]
         if len(training) > 1:
-            by_name = zip(training, scores, strict=True)
+            by_name = zip(training, draft.scores, strict=True)
             lines.append("by instance: " + ", ".join(f"{instance.name} {score:.4f}" for instance, score in by_name))
-        if best is not None:
-            lines[0] += f"; the best so far, {best.name}, has {best.score:.4f}"
-            differences = [a - b for a, b in zip(scores, best.scores, strict=True)]
-            lines.append(f"over the best: {self._over(best, source, differences)}")
-        if trial.verdict == "scored" and (best is None or trial.score > best.score):
-            self.best = Best(name, source, trial.score, scores)
+        if trial.verdict == "scored" and (self.best is None or trial.score > self.best.score):
+            self.best = draft
         return lines
 
-    def _over(self, best: Best, source: str, by_instance: Sequence[float]) -> str:
-        if self.bench.windows and len(self.bench.scorer.asked) < 4:
-            mine, theirs = self.bench.by_part(source), self.bench.by_part(best.source)
-            if mine is not None and theirs is not None:
-                return interval_text([a - b for a, b in zip(mine, theirs, strict=True)], in_time=True)
-        return interval_text(by_instance, in_time=False)
-
-    def _by_part(self, sources: Mapping[str, str]) -> str:
-        bench = self.bench
-        if not bench.windows:
+    def _over_best(self, scored: Measured) -> str:
+        """Return the gain over the best program so far, in a line of its own; nothing of itself."""
+        best = self.best
+        if best is None or best.identity == scored.identity:
             return ""
-        shown = dict(sources)
-        for known in (self.best, self._before):
-            if known is not None and known.source not in shown.values():
-                shown[known.name] = known.source
-        columns = {name: scores for name, source in shown.items() if (scores := bench.by_part(source)) is not None}
-        columns |= bench.known_by_part
-        count = len(bench.windows[0])
-        rows = [(f"{n + 1}/{count}", *(f"{scores[n]:.4f}" for scores in columns.values())) for n in range(count)]
-        return "Score by part of the time:\n\n" + markdown(("part", *columns), rows)
+        return f"\n{self.bench.gain(scored, best._replace(name=f'the best so far, {best.name}'))}"
 
 
 _TOO_MANY = f"error: at most {MAX_CALLS} calls of one reply are answered"
 _LAST = "this is the last reply: give the program now, as asked above, and say whether the hypothesis held"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool: its function, of a conversation and texts, and what it is for."""
-
-    name: str
-    function: Callable[..., str]
-    needs: Callable[..., object] | None = None
-    """The method that an evaluator must have."""
-
-    @property
-    def description(self) -> str:
-        return " ".join((inspect.getdoc(self.function) or "").split())
-
-    @property
-    def parameters(self) -> dict[str, tuple[str, bool]]:
-        """What each argument is, and whether it is needed."""
-        hints = get_type_hints(self.function, include_extras=True)
-        taken = list(inspect.signature(self.function).parameters.values())[1:]
-        return {p.name: (get_args(hints[p.name])[1], p.default is inspect.Parameter.empty) for p in taken}
-
-    def schema(self) -> dict[str, Any]:
-        """Return the tool in the form of the chat-completions API."""
-        properties = {name: {"type": "string", "description": text} for name, (text, _) in self.parameters.items()}
-        needed = [name for name, (_, is_needed) in self.parameters.items() if is_needed]
-        parameters = {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
-        function = {"name": self.name, "description": self.description, "parameters": parameters}
-        return {"type": "function", "function": function}
-
-
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool("measure", Conversation.measure),
-        Tool("explain", Conversation.explain, Evaluator.findings),
-        Tool("compare", Conversation.compare, Evaluator.compare),
+        Tool("explain", Conversation.explain),
+        Tool("compare", Conversation.compare),
         Tool("workload", Conversation.workload, Evaluator.workload),
         Tool("hazards", Conversation.hazards, Evaluator.hazards),
         Tool("curve", Conversation.curve, Evaluator.lessons),
@@ -409,7 +386,7 @@ def begin(
     part = drafts / config.candidates
     tokens, dollars = (part * (limit or math.inf) for limit in (config.budget_tokens, config.budget_dollars))
     share = Share(config.turns, drafts, tokens, dollars)
-    best = next((Best(f"candidate {m.candidate}", m.source, m.score, m.scores) for m in draft.parents), None)
+    best = next((Measured(f"candidate {m.candidate}", m.source, m.scores) for m in draft.parents), None)
     return Conversation(bench, number, before, known, best, draft.advice, share)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Queue
+from statistics import fmean
 
 from vulcan import __version__
 from vulcan.errors import UserError, did_you_mean
@@ -201,6 +202,14 @@ def workloads(instances: Iterable[Instance]) -> int:
     return len(set(map(workload_of, instances)))
 
 
+def by_workload(instances: Sequence[Instance], scores: Iterable[float]) -> list[float]:
+    """Return the mean score of each workload: instances of one, such as two cache sizes, are not independent."""
+    of: dict[str, list[float]] = {}
+    for instance, score in zip(instances, scores, strict=True):
+        of.setdefault(workload_of(instance), []).append(score)
+    return [fmean(found) for found in of.values()]
+
+
 def held_out_windows(
     evaluator: Evaluator, instances: Sequence[Instance]
 ) -> dict[tuple[SplitName, str], tuple[Instance, ...]]:
@@ -216,9 +225,9 @@ def held_out_windows(
 
 
 def training_windows(evaluator: Evaluator, asked: Sequence[Instance]) -> tuple[tuple[Instance, ...], ...]:
-    """Return the blocks of time of training instances; none where one of them has none."""
+    """Return the blocks of time of training instances, equally many of each; none where one of them has none."""
     found = tuple(tuple(evaluator.windows(instance, WINDOWS)) for instance in asked)
-    return found if all(found) else ()
+    return found if all(found) and len(set(map(len, found))) == 1 else ()
 
 
 def reference_events(

@@ -123,24 +123,14 @@ class Feedback:
         known = [event for (_, split), event in self._record.baselines.items() if split == "train"]
         if not known:
             return ""
-        scores = {event.policy: self._scorer.on_each(training, event.metrics) for event in known}
-        ranked = sorted(known, key=lambda event: -fmean(scores[event.policy]))
-        columns = [instance.name for instance in training] if 1 < len(training) <= MAX_COLUMNS else []
-        rows = [
-            (
-                event.label,
-                f"{fmean(scores[event.policy]):.4f}",
-                *(f"{score:.4f}" for score in scores[event.policy] if columns),
-            )
-            for event in ranked
-        ]
         text = "## Known policies\n\nScores of policies that others have written (an oracle knows the future):\n\n"
-        text += markdown(("policy", "mean" if len(training) > 1 else "score", *columns), rows) + "\n"
+        scores = {event.label: self._scorer.on_each(training, event.metrics) for event in known}
+        text += table_of_scores(scores.items(), training if len(training) <= MAX_COLUMNS else ()) + "\n"
         if len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
             return ""
         seeds = self._task.seed_policies()
         sources = {name.replace("_", "-"): source for name, source in seeds.items()}
-        for event in ranked:
+        for event in sorted(known, key=lambda event: -event.score):
             source = sources.get(event.policy.replace("_", "-"))
             if source is not None and event.kind == "baseline":
                 program = f"\n`{event.policy}` as a program of this task:\n\n```python\n{source.strip()}\n```\n"
@@ -190,6 +180,17 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = ["| " + " | ".join(cells) + " |" for cells in (columns, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
+
+
+def table_of_scores(policies: Iterable[tuple[str, Sequence[float]]], instances: Sequence[Instance]) -> str:
+    """Return a table of policies, the best mean score first, with the scores on these instances if there are several.
+
+    Of policies of one name and with equal scores there is one.
+    """
+    columns = [instance.name for instance in instances] if len(instances) > 1 else []
+    ranked = sorted(policies, key=lambda one: -fmean(one[1]))
+    rows = [(name, *(f"{score:.4f}" for score in (fmean(of), *of)[: 1 + len(columns)])) for name, of in ranked]
+    return markdown(("policy", "mean" if columns else "score", *columns), dict.fromkeys(rows))
 
 
 def cell_text(value: str | float) -> str:

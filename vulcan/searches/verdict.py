@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 
 from vulcan.documents.verdict import Conclusion, Gain
 from vulcan.evaluator import SplitName
-from vulcan.searches.evidence import MIN_INSTANCES, SPLITS, workload_of, workloads
+from vulcan.searches.evidence import MIN_INSTANCES, SPLITS, by_workload, workloads
 from vulcan.searches.held_out import Name
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import plain_name
@@ -81,19 +81,13 @@ class Comparison:
         return split != "train" and workloads(self.scorer.of(split)) < MIN_INSTANCES
 
     def units(self, policy: Name, split: SplitName) -> list[float] | None:
-        """Return the mean score on each workload, or over instances in each block of time; None where unknown.
-
-        Instances of one workload, such as a trace at several cache sizes, are not independent, and count as one.
-        """
+        """Return the mean score on each workload, or over instances in each block of time; None where unknown."""
         instances = self.scorer.of(split)
         if not self.in_windows(split):
             metrics = self.metrics(policy, split)
             if not metrics:
                 return None
-            of: dict[str, list[float]] = {}
-            for instance, score in zip(instances, self.scorer.on_each(instances, metrics), strict=True):
-                of.setdefault(workload_of(instance), []).append(score)
-            return [fmean(scores) for scores in of.values()]
+            return by_workload(instances, self.scorer.on_each(instances, metrics))
         measured = dict(_found(self._held_out.on_windows, policy, split) or ())
         blocks = [_found(self._held_out.windows, split, i.name) or () for i in instances]
         if not measured or not all(blocks):
