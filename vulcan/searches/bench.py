@@ -35,20 +35,16 @@ _CLASSES = 6
 
 
 class Measured(NamedTuple):
-    """A policy with its score on each training instance: a program, or a baseline of the evaluator."""
+    """A policy with its score on each training instance: the source of a program, or a baseline by its name."""
 
     name: str
-    source: str
+    policy: str
     scores: tuple[float, ...] = ()
-    baseline: str = ""
+    is_program: bool = True
 
     @property
     def score(self) -> float:
         return fmean(self.scores)
-
-    @property
-    def identity(self) -> str:
-        return self.source or self.baseline
 
 
 @dataclass
@@ -91,46 +87,36 @@ class Bench:
     def on(self, instances: Sequence[Instance]) -> BatchEvaluation:
         return BatchEvaluation(self.task, tuple(instances), self.scorer, self.executor, self.config.limit)
 
-    @property
-    def cheapest(self) -> BatchEvaluation | None:
-        """An evaluation on the last of the rungs; None where there are none."""
-        return self.on(self.record.rungs[-1].instances) if self.record.rungs else None
-
-    @property
-    def cheapest_name(self) -> str:
-        """What the cheapest evaluation is on."""
-        return self.record.rungs[-1].name if self.record.rungs else "train"
-
     @cached_property
     def baselines(self) -> tuple[Measured, ...]:
         """The baselines and oracles, by their names with the kind."""
         known = [one for (_, split), one in self.record.baselines.items() if split == "train"]
-        return tuple(Measured(b.label, "", self.scores(b.metrics), b.policy) for b in known)
+        return tuple(Measured(b.label, b.policy, self.scores(b.metrics), is_program=False) for b in known)
 
     @property
     def best_known(self) -> list[Measured]:
         """The best baseline and the best oracle."""
         best = self.record.best_baseline("train"), self.record.best_baseline("train", "oracle")
-        return [one for b in best if b is not None for one in self.baselines if one.baseline == b.policy]
+        return [one for b in best if b is not None for one in self.baselines if one.policy == b.policy]
 
     def by_part(self, policy: Measured) -> list[float] | None:
         """Return the score on each part of the time, the mean over the asked instances; None for one that fails."""
-        if policy.identity not in self._on_windows:
+        if policy.policy not in self._on_windows:
             measured = self._on_parts(policy)
             scores = [self._window_scorer.on_each(of, m) for of, m in zip(self.windows, measured, strict=True) if m]
             means = [fmean(at_once) for at_once in zip(*scores, strict=True)]
-            self._on_windows[policy.identity] = means if len(scores) == len(self.windows) else None
-        return self._on_windows[policy.identity]
+            self._on_windows[policy.policy] = means if len(scores) == len(self.windows) else None
+        return self._on_windows[policy.policy]
 
     def _on_parts(self, policy: Measured) -> list[InstanceMetrics]:
         """Return metrics on the parts of each asked instance; empty where a program fails."""
-        if policy.baseline:
-            results = [measure_baseline(self.evaluator, policy.baseline, of) for of in self.windows]
+        if not policy.is_program:
+            results = [measure_baseline(self.evaluator, policy.policy, of) for of in self.windows]
             names = [[block.name for block in of] for of in self.windows]
             return [tuple(zip(*one, strict=True)) for one in zip(names, results, strict=True)]
         limit = min(self.config.limit * WINDOWS, float(MAX_SECONDS))
         # the last part first: an evaluator that remembers its run has measured the earlier ones on the way
-        jobs = [self.executor.submit(Job(0, policy.source, of[::-1], limit)) for of in self.windows]
+        jobs = [self.executor.submit(Job(0, policy.policy, of[::-1], limit)) for of in self.windows]
         return [job.result().metrics for job in jobs]
 
     def gain(self, of: Measured, over: Measured) -> str:
@@ -160,10 +146,8 @@ class Bench:
 
     def tables(self, policies: Sequence[Measured]) -> str:
         """Return the scores of policies by instance and by part of the time, as far as there are several."""
-        by_identity: dict[str, Measured] = {}
-        for policy in policies:
-            by_identity.setdefault(policy.identity, policy)
-        shown, texts = by_identity.values(), []
+        shown = list({one.policy: one for one in reversed(policies)}.values())[::-1]  # each by its first name
+        texts = []
         if len(self.training) > 1:
             columns = {one.name: one.scores for one in shown if one.scores}
             texts.append(_scores("instance", [instance.name for instance in self.training], columns))
@@ -209,7 +193,7 @@ def _features(lesson: Lesson) -> list[str]:
 def _curve(lessons: Sequence[tuple[Lesson, list[str]]], feature: str, also: str) -> str:
     import numpy as np
 
-    wanted = [feature, *([also] if also else [])]
+    wanted = [name for name in (feature, also) if name]
     known = list(dict.fromkeys(name for _, names in lessons for name in names))
     if not feature:
         return f"there are: {', '.join(known)}"

@@ -117,12 +117,13 @@ class Conversation:
         return max(0, self.share.drafts - 1 - len(self._drafts))
 
     def _result(self, call: ToolCall) -> str:
-        tool = TOOLS.get(call.name)
+        known = tools_of(self.bench)
         try:
             if call.problem:
                 raise UserError(call.problem)
-            if tool is None or call.name not in tools_of(self.bench):
-                raise UserError(f"there is no tool {call.name!r} (there are: {', '.join(tools_of(self.bench))})")
+            if call.name not in known:
+                raise UserError(f"there is no tool {call.name!r} (there are: {', '.join(known)})")
+            tool = TOOLS[call.name]
             arguments = {name: str(value) for name, value in call.arguments.items()}
             try:
                 inspect.signature(tool.function).bind(self, **arguments)
@@ -157,9 +158,9 @@ class Conversation:
         Also by instance and by part of the time. New programs are drafts.
         """
         first, second = self._policy("program", program), self._policy("other", other)
-        if first.identity == second.identity:  # the best is this draft: beside what was the best before, if any was
+        if first.policy == second.policy:  # the best is this draft: beside what was the best before, if any was
             second = self._before or second if "best" in (first.name, second.name) else second
-        if first.identity == second.identity:
+        if first.policy == second.policy:
             raise UserError("the two are one policy")
         return self._about(first, second)
 
@@ -184,12 +185,17 @@ class Conversation:
         source, bench = self._source(program), self.bench
         self._checked(source)
         self._check_drafts()
-        full, cheap = bench.on(bench.training), bench.cheapest
+        rung = bench.record.rungs[-1] if bench.record.rungs else None
+        full, cheap = bench.on(bench.training), bench.on(rung.instances) if rung else None
         evaluations = bench.config.tune or 40
         seed = bench.config.seed * 1_000_003 + self.number
         tuning = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full)
         found, tried = tuning.best, [sample[-1] for sample in tuning.samples]
-        trials = f"{len(tried)} settings scored on {bench.cheapest_name}: its own {tried[0]:.4f}, " if tried else ""
+        trials = (
+            f"{len(tried)} settings scored on {rung.name if rung else 'train'}: its own {tried[0]:.4f}, "
+            if tried
+            else ""
+        )
         trials += f"the best {max(tried):.4f}" if tried else "it has no numbers to tune"
         if found is None:
             return f"{self._measured_first(source)}\n\nno better numbers were found ({trials})"
@@ -230,23 +236,23 @@ class Conversation:
         """Return a policy of that name, without its scores if it is a program. Raises UserError."""
         given = program.strip()
         starts = starts_of(self.bench.task, self.bench.config)
-        known = (one for one in self.bench.baselines if given in (one.name, one.baseline))
+        known = (one for one in self.bench.baselines if given in (one.name, one.policy))
         baseline = next(known, None) if given.replace("-", "_") not in starts else None
         return baseline or Measured(name if "\n" in given else given, self._source(program))
 
     def _about(self, *policies: Measured) -> str:
         """Measure those of one or two programs that are new; return what is found about them, and their scores."""
         bench = self.bench
-        texts = [self._measured_first(one.source) for one in policies if not one.baseline]
-        scored = [one if one.baseline else self._scored(one) for one in policies]
+        texts = [self._measured_first(one.policy) for one in policies if one.is_program]
+        scored = [self._scored(one) if one.is_program else one for one in policies]
         if len(scored) == 2 and all(one.scores for one in scored):
             texts.append(bench.gain(*scored))
-        elif policies[0].baseline:
+        elif not policies[0].is_program:
             texts.append(f"{policies[0].name}: score {policies[0].score:.4f} on train{self._over_best(policies[0])}")
         try:
-            for baseline in (one for one in policies if one.baseline):
+            for baseline in (one for one in policies if not one.is_program):
                 raise UserError(f"no findings: {baseline.name} is no program of this task")
-            texts.append(bench.findings(*(one.source for one in policies)))
+            texts.append(bench.findings(*(one.policy for one in policies)))
         except UserError as error:
             texts.append(str(error))
         ahead = [one for one in (self.best, self._before) if one is not None]
@@ -257,7 +263,7 @@ class Conversation:
         name = program.strip()
         starts = starts_of(self.bench.task, self.bench.config)
         if name == "best" and self.best is not None:
-            return self.best.source
+            return self.best.policy
         if name.isdecimal():
             made = self.bench.record.candidates.get(int(name))
             if made is None or made.proposal >= self.before:
@@ -293,7 +299,7 @@ class Conversation:
 
     def _scored(self, program: Measured) -> Measured:
         """Return a program that was measured with its scores, if it has any."""
-        fingerprint = self._checked(program.source).fingerprint
+        fingerprint = self._checked(program.policy).fingerprint
         if (made := self._candidate(fingerprint)) is not None and made.score is not None:
             self._scores[fingerprint] = self.bench.scores(made.metrics)
         return program._replace(scores=self._scores.get(fingerprint, ()))
@@ -342,7 +348,7 @@ class Conversation:
     def _over_best(self, scored: Measured) -> str:
         """Return the gain over the best program so far, in a line of its own; nothing of itself."""
         best = self.best
-        if best is None or best.identity == scored.identity:
+        if best is None or best.policy == scored.policy:
             return ""
         return f"\n{self.bench.gain(scored, best._replace(name=f'the best so far, {best.name}'))}"
 
