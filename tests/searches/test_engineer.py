@@ -13,7 +13,20 @@ import numpy as np
 import pytest
 from chat_server import Behaviour, ChatServer, Received, fail, message
 from locations import few_starts
-from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, reply, share
+from search_parts import (
+    SEEDS,
+    Scripted,
+    as_reply,
+    config,
+    contents,
+    judged,
+    lineup,
+    mood,
+    of_kind,
+    opened,
+    reply,
+    share,
+)
 
 from vulcan.models import Message, Request, open_proposer
 from vulcan.models.tool_calls import ToolCall, read_calls
@@ -25,6 +38,7 @@ from vulcan.searches.config import SearchConfig, make_config
 from vulcan.searches.conversation import MAX_CALLS
 from vulcan.searches.costs import Costs
 from vulcan.searches.interactive import InteractiveSearch
+from vulcan.searches.model_pool import replay_model_pool
 from vulcan.searches.recorded_replies import RecordedReplies
 from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, open_study
 from vulcan.store import MemoryStore, RunRecord
@@ -163,7 +177,7 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
     used = talk.use(str(given.number), ToolCall("measure", {"program": share(1.5)}), "me")
     assert used["result"].startswith(
         "draft 1: score 1.3000 on train\n+0.3000 over the best so far, candidate 1 (1.0000), "
-        "no interval: 2 workloads without windows of time\nby instance: light 1.3000, heavy 1.3000"
+        "no interval: 2 workloads, 0 windows\nby instance: light 1.3000, heavy 1.3000"
     )
     later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
     assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
@@ -189,6 +203,7 @@ TOOLS_OF_CACHES = [
     ToolCall("explain", {"program": f"{HEAD}obj.count - obj.size / 9\n"}),
     ToolCall("compare", {"program": "draft 2", "other": "best"}),  # which it is
     ToolCall("compare", {"program": "best", "other": "belady"}), ToolCall("explain", {"program": "belady (oracle)"}),
+    ToolCall("measure", {"program": f"{HEAD}obj.count / obj.size\n", "on": "part 3"}),
 ]  # fmt: skip
 
 
@@ -225,8 +240,9 @@ def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) ->
     assert len(chats[0]) == 1 + 3 + len(TOOLS_OF_CACHES)
     assert not [text for text in chats[0] if text.startswith("error")]
     assert chats[0] == chats[1]
-    assert chats[0][-5].startswith("draft 3: score ")  # a new program that is explained is measured
-    compared, explained = chats[0][-3], chats[0][-1]
+    assert chats[0][-6].startswith("draft 3: score ")  # a new program that is explained is measured
+    compared, explained, partial = chats[0][-4], *chats[0][-2:]
+    assert partial.startswith("draft 4, measured on part 3 alone: score ")
     assert "belady (oracle) is no program of this task" in compared
     oracle = re.search(r"belady \(oracle\): score 0\.\d+ on train\n\+(0\.\d+) over the best so far", explained)
     assert oracle is not None
@@ -234,9 +250,9 @@ def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) ->
 
 
 def check_interval(text: str, gain: str) -> None:
-    """The interval of the gain follows from the table that is beside it, of the first policy to the last."""
-    rows = [row.split(" | ") for row in text.splitlines() if row[2:4] in [f"{n}/" for n in range(1, 9)]]
-    differences = np.array([float(row[1]) - float(row[-1].rstrip(" |")) for row in rows])
+    """The interval of the gain follows from the table that is beside it, of the first policy and the second."""
+    rows = [row.split(" | ") for row in text.splitlines() if row.startswith("| part ")]
+    differences = np.array([float(row[1]) - float(row[2]) for row in rows])
     said = re.search(rf"{gain} \(\S+\), 95 % interval (\S+) to (\S+) over 8 windows", text)
     found = mean_interval(list(differences - differences.mean() + float(gain[:7])), in_time=True)
     assert said is not None
@@ -244,25 +260,35 @@ def check_interval(text: str, gain: str) -> None:
     assert [float(end) for end in said.groups()] == pytest.approx([found["low"], found["high"]], abs=3e-4)
 
 
-def test_a_gain_is_told_with_its_interval_over_workloads_and_whether_it_may_be_chance(racers: Executor) -> None:
-    chosen = plan(settings={"crowd": 10, "cheap": True}, model=("ask",))
-    study = opened(MemoryStore(), chosen, racers)
-    given = study.ask()
-    assert given is not None
-    calls = [ToolCall("measure", {"program": share(1.5)}), ToolCall("measure", {"program": share(1.5, "min(load, 4)")}),
-             ToolCall("compare", {"program": "draft 2", "other": "half"})]  # fmt: skip
-    study.tell(given, reply("\n\n".join(call.text() for call in calls)))
-    following = study.ask(given.number)
-    assert following is not None
-    first, second, compared = (one.content for one in following.messages[2:])
+def test_gains_are_told_with_intervals_and_drafts_measured_on_less_are_recorded(racers: Executor) -> None:
+    store, again = MemoryStore(), MemoryStore()
+    chosen = plan(drafts=8, racing=True, settings={"crowd": 10, "cheap": True})
+    programs = [(share(1.5), "R=0.2"), (share(1.5), ""), (share(1.5, "min(load, 4)"), ""), (mood(105), "heavy"),
+                (share(1.5), "part 9")]  # fmt: skip
+    asked = [ToolCall("measure", {"program": program, "on": on}) for program, on in programs]
+    text = "\n\n".join(call.text() for call in (*asked, ToolCall("compare", {"program": "draft 3", "other": "half"})))
+    opened(store, chosen, racers).run(lineup(Scripted(lambda r: as_reply(share(1.25)) if r.turn else text)))
+    on_rung, whole, other, failed, unknown, compared = (text for role, text in list(store.calls())[1].messages[2:])
+    assert on_rung == "draft 1, measured on R=0.2 alone: score 1.0899; the best so far, candidate 1, has 1.0000"
+    first, gain, by_instance = whole.splitlines()
+    assert first == "draft 2: score 1.0830 on train"
     said = re.fullmatch(
-        r"\+0.0830 over the best so far, candidate 1 \(1.0000\), 95 % interval (\S+) to (\S+) over 12 workloads",
-        first.splitlines()[1],
+        r"\+0.0830 over .*, candidate 1 \(1.0000\), 95 % interval (\S+) to (\S+) over 12 workloads", gain
     )
-    found = mean_interval([float(score.split()[-1]) - 1 for score in first.splitlines()[2].split(",")])
+    found = mean_interval([float(score.split()[-1]) - 1 for score in by_instance.split(",")])
     assert said is not None
     assert found is not None
     assert [float(end) for end in said.groups()] == pytest.approx([found["low"], found["high"]], abs=3e-4)
-    assert "over 12 workloads: it may be chance" in second
+    assert "over 12 workloads: it may be chance" in other
+    assert failed.startswith("draft 4, measured on heavy alone: failed: heavy: LookupError: too heavy; the best")
+    assert unknown.startswith("error: no 'part 9' to measure on (there are: R=0.2, R=0.4, light, heavy, crowd 1")
     assert compared.startswith("+1.0830 over half (0.0000), 95 % interval +1.0048 to +1.20")
-    assert "| instance | draft 2 | draft 1 | candidate 1 | half | all (oracle) |" in compared
+    assert "|  | draft 3 | half | draft 2 | candidate 1 | all (oracle) |" in compared
+    assert [(v.turn, v.verdict, v.feedback) for v in judged(store)] == [
+        (0, "stopped", "measured on R=0.2 alone: score 1.0899"), (0, "scored", ""), (0, "scored", ""),
+        (0, "stopped", "measured on heavy alone: failed: heavy: LookupError: too heavy"), (1, "scored", ""),
+    ]  # fmt: skip
+    study = opened(again, chosen, racers)
+    study.repeat(recording := RecordedReplies.of(store))
+    study.run(replay_model_pool(recording.calls, recording.unanswered))
+    assert contents(again) == contents(store)

@@ -150,24 +150,19 @@ class Tools:
             with self._conversation(find_run(run, self._runs)) as conversation:
                 return dict(conversation.use(proposal, call, model))
 
-        taken: dict[str, Any] = {"run": Run, "proposal": ProposalId}
-        taken |= {name: Annotated[str, Field(description=text)] for name, (text, _) in tool.parameters.items()}
-        needed = {"run", "proposal", *(name for name, (_, is_needed) in tool.parameters.items() if is_needed)}
         function.__name__ = tool.name
         function.__doc__ = f"{tool.description} Of an open proposal of the strategy engineer."
-        function.__annotations__ = {**taken, "return": dict[str, Any]}
-        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [
-                inspect.Parameter(
-                    name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=inspect.Parameter.empty if name in needed else "",
-                    annotation=kind,
-                )
-                for name, kind in taken.items()
-            ],
-            return_annotation=dict[str, Any],
-        )
+        own: list[tuple[str, Any, bool]] = [("run", Run, True), ("proposal", ProposalId, True)]
+        own += [(n, Annotated[str, Field(description=text)], needed) for n, (text, needed) in tool.parameters.items()]
+        function.__annotations__ = {**{name: kind for name, kind, _ in own}, "return": dict[str, Any]}
+        parameters = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=inspect.Parameter.empty if needed else ""
+            )
+            for name, kind, needed in own
+        ]
+        returned = dict[str, Any]
+        function.__signature__ = inspect.Signature(parameters, return_annotation=returned)  # type: ignore[attr-defined]
         return function
 
     def inspect(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -79,13 +79,20 @@ class Bench:
     def _window_scorer(self) -> Scorer:
         scorer = Scorer(self.scorer.objective, ())
         for policy in scorer.objective.references:
-            blocks = [block for of in self.windows for block in of]
-            results = measure_baseline(self.evaluator, policy, blocks)
-            scorer.add_reference(policy, "train", tuple((b.name, m) for b, m in zip(blocks, results, strict=True)))
+            for metrics in self._on_parts(Measured(policy, policy, is_program=False)):
+                scorer.add_reference(policy, "train", metrics)
         return scorer
 
     def on(self, instances: Sequence[Instance]) -> BatchEvaluation:
         return BatchEvaluation(self.task, tuple(instances), self.scorer, self.executor, self.config.limit)
+
+    @cached_property
+    def places(self) -> dict[str, BatchEvaluation]:
+        """Evaluations on less than the training data: on rungs, on each of several instances, on parts of the time."""
+        found = {rung.name: self.on(rung.instances) for rung in self.record.rungs}
+        found |= {one.name: self.on([one]) for one in self.training if len(self.training) > 1}
+        parts = [replace(self.on(part), scorer=self._window_scorer) for part in zip(*self.windows, strict=True)]
+        return found | {f"part {n}": part for n, part in enumerate(parts, 1)}
 
     @cached_property
     def baselines(self) -> tuple[Measured, ...]:
@@ -111,9 +118,8 @@ class Bench:
     def _on_parts(self, policy: Measured) -> list[InstanceMetrics]:
         """Return metrics on the parts of each asked instance; empty where a program fails."""
         if not policy.is_program:
-            results = [measure_baseline(self.evaluator, policy.policy, of) for of in self.windows]
-            names = [[block.name for block in of] for of in self.windows]
-            return [tuple(zip(*one, strict=True)) for one in zip(names, results, strict=True)]
+            results = [(of, measure_baseline(self.evaluator, policy.policy, of)) for of in self.windows]
+            return [tuple((b.name, m) for b, m in zip(*one, strict=True)) for one in results]
         limit = min(self.config.limit * WINDOWS, float(MAX_SECONDS))
         # the last part first: an evaluator that remembers its run has measured the earlier ones on the way
         jobs = [self.executor.submit(Job(0, policy.policy, of[::-1], limit)) for of in self.windows]
@@ -126,36 +132,28 @@ class Bench:
         """
         from vulcan.searches.bootstrap import mean_interval
 
-        gain = of.score - over.score
-        text = f"{gain:+.4f} over {over.name} ({over.score:.4f})"
-        in_time = workloads(self.scorer.asked) < MIN_INSTANCES
-        if in_time and not self.windows:
-            return f"{text}, no interval: {count(workloads(self.training), 'workload')} without windows of time"
-        mine, theirs = (self.by_part(one) if in_time else by_workload(self.training, one.scores) for one in (of, over))
-        if mine is None or theirs is None:
-            return f"{text}, no interval: one of the two fails in a window"
-        differences = [a - b for a, b in zip(mine, theirs, strict=True)]
-        offset = gain - fmean(differences)  # a ratio of the whole is not the mean of the ratios of its parts
+        gain, asked = of.score - over.score, workloads(self.scorer.asked)
+        text, in_time = f"{gain:+.4f} over {over.name} ({over.score:.4f})", asked < MIN_INSTANCES
+        units = [self.by_part(one) if in_time else by_workload(self.training, one.scores) for one in (of, over)]
+        differences = [a - b for a, b in zip(*units, strict=True)] if all(units) else []
+        offset = gain - fmean(differences or [gain])  # a ratio of the whole is not the mean of the ratios of its parts
         widest = self.scorer.objective.highest - self.scorer.objective.lowest
         interval = mean_interval([d + offset for d in differences], within=(-widest, widest), in_time=in_time)
         if interval is None:
-            return f"{text}, no interval: {count(len(differences), 'window')}"
-        low, high, units = interval["low"], interval["high"], "windows" if in_time else "workloads"
-        text += f", 95 % interval {low:+.4f} to {high:+.4f} over {len(differences)} {units}"
+            return f"{text}, no interval: {count(asked, 'workload')}, {count(len(differences), 'window')}"
+        low, high, what = interval["low"], interval["high"], "windows" if in_time else "workloads"
+        text += f", 95 % interval {low:+.4f} to {high:+.4f} over {len(differences)} {what}"
         return f"{text}: it may be chance" if low <= 0 <= high else text
 
-    def tables(self, policies: Sequence[Measured]) -> str:
-        """Return the scores of policies by instance and by part of the time, as far as there are several."""
-        shown = list({one.policy: one for one in reversed(policies)}.values())[::-1]  # each by its first name
-        texts = []
-        if len(self.training) > 1:
-            columns = {one.name: one.scores for one in shown if one.scores}
-            texts.append(_scores("instance", [instance.name for instance in self.training], columns))
-        if self.windows:
-            parts = [f"{n}/{len(self.windows[0])}" for n in range(1, len(self.windows[0]) + 1)]
-            columns = {one.name: tuple(scores) for one in shown if (scores := self.by_part(one)) is not None}
-            texts.append(_scores("part of the time", parts, columns))
-        return "\n\n".join(texts)
+    def table(self, policies: Sequence[Measured]) -> str:
+        """Return the scores of policies on each instance and each part of the time, as far as there are several."""
+        instances = self.training if len(self.training) > 1 else ()
+        parts = len(self.windows[0]) if self.windows else 0
+        rows = [*(one.name for one in instances), *(f"part {n}" for n in range(1, parts + 1))]
+        columns = {one.name: [*one.scores[: len(instances)], *(self.by_part(one) or ())] for one in policies}
+        known = {name: scores for name, scores in columns.items() if len(scores) == len(rows)}
+        cells = [(row, *(f"{scores[n]:.4f}" for scores in known.values())) for n, row in enumerate(rows)]
+        return f"Scores:\n\n{markdown(('', *known), cells)}" if rows else ""
 
     def findings(self, source: str, against: str | None = None) -> str:
         """Return what the evaluator finds about a program, or where two differ. Raises UserError."""
@@ -231,9 +229,3 @@ def _edges(column: Any, count: int) -> Any:
     if not len(rest) or (column == least).mean() * count <= 1:
         return np.unique(np.quantile(column, np.linspace(0, 1, count + 1)[1:]))
     return np.unique([least, *np.quantile(rest, np.linspace(0, 1, count + 1)[1:])])
-
-
-def _scores(by: str, rows: Sequence[str], columns: Mapping[str, Sequence[float]]) -> str:
-    cells = zip(rows, zip(*columns.values(), strict=True), strict=True)
-    table = markdown((by, *columns), [(name, *(f"{score:.4f}" for score in scores)) for name, scores in cells])
-    return f"Score by {by}:\n\n{table}"

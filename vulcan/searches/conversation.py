@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from vulcan.errors import UserError
+from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator
 from vulcan.models import Message, Reply
 from vulcan.models.tool_calls import Tool, ToolCall, read_calls
@@ -23,7 +23,7 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
 from vulcan.searches.feedback import table_of_scores, workload_text
 from vulcan.searches.proposal import Attempt, Proposal
-from vulcan.searches.reply import parse_source
+from vulcan.searches.reply import ParsedReply, parse_source
 from vulcan.searches.strategies import ENGINEER, Draft
 from vulcan.searches.target import starts_of
 from vulcan.searches.tuning import tune
@@ -41,7 +41,10 @@ MAX_NOTE = 600
 Source = Annotated[
     str, "A complete module; or the name of one: `best`, a candidate's number, `draft N`, or of the library."
 ]
-Policy = Annotated[str, "A program, as for `measure`; or a baseline or an oracle, by its name: its scores alone."]
+Policy = Annotated[
+    str, "A program, as for `measure`, a draft if it is new; or a baseline or an oracle, by its name: its scores alone."
+]
+Place = Annotated[str, "A rung, an instance, or `part N` of the time, to score it on alone, in less time."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Conversation:
 
     @property
     def _drafts(self) -> list[Attempt]:
-        return [attempt for attempt in self.attempts if attempt.trial is not None]
+        return [attempt for attempt in self.attempts if attempt.trial is not None or attempt.partial]
 
     @property
     def _drafts_left(self) -> int:
@@ -141,22 +144,21 @@ class Conversation:
 
     # Tools
 
-    def measure(self, program: Source) -> str:
-        """Check and score a program on the training instances, with its gain over the best so far. It is a draft."""
-        return self._measured(self._source(program))
+    def measure(self, program: Source, on: Place = "") -> str:
+        """Check and score a program on the training instances, with its gain over the best so far. It is a draft.
+
+        `on` is less to score it on, in less time: a rung, an instance, or `part N` of the time. That is a draft too.
+        """
+        if on and on not in (places := self.bench.places):
+            raise UserError(f"no {on!r} to measure on{did_you_mean(on, places)} (there are: {', '.join(places)})")
+        return self._measured(self._source(program), on)
 
     def explain(self, program: Policy) -> str:
-        """Say where a policy does well or badly on training data, also by instance and by part of the time.
-
-        A new program is a draft.
-        """
+        """Say where a policy does well or badly on training data, also by instance and by part of the time."""
         return self._about(self._policy("program", program))
 
     def compare(self, program: Policy, other: Policy) -> str:
-        """Say where two policies differ on training data, and at what cost; the first one's gain, with its interval.
-
-        Also by instance and by part of the time. New programs are drafts.
-        """
+        """Say where two policies differ on training data, at what cost, and the first one's gain, with its interval."""
         first, second = self._policy("program", program), self._policy("other", other)
         if first.policy == second.policy:  # the best is this draft: beside what was the best before, if any was
             second = self._before or second if "best" in (first.name, second.name) else second
@@ -256,7 +258,7 @@ class Conversation:
         except UserError as error:
             texts.append(str(error))
         ahead = [one for one in (self.best, self._before) if one is not None]
-        return "\n\n".join(filter(None, (*texts, bench.tables((*scored, *ahead, *bench.best_known)))))
+        return "\n\n".join(filter(None, (*texts, bench.table((*scored, *ahead, *bench.best_known)))))
 
     def _source(self, program: str) -> str:
         """Return a program given in full, or by the name of a known one. Raises UserError."""
@@ -308,19 +310,23 @@ class Conversation:
         if not self._drafts_left:
             raise UserError("this conversation has no drafts left to measure: give its program")
 
-    def _measured(self, source: str) -> str:
+    def _measured(self, source: str, on: str = "") -> str:
         reading = parse_source(source, self.bench.task, self.bench.config.target)
         if reading.policy is None:
             self.attempts.append(Attempt(self._turn, reading, None))
             return f"rejected:\n{reading.feedback}"
         fingerprint = reading.policy.fingerprint
-        if fingerprint in self._told:
-            return self._told[fingerprint]
+        for key in (fingerprint, fingerprint + on):
+            if key in self._told:
+                return self._told[key]
         if (made := self._candidate(fingerprint)) is not None:
             known = f"it is candidate {made.candidate}, and no draft: {made.verdict}"
             scored = self._scored(Measured("it", source))
             return f"{known}, score {made.score:.4f}{self._over_best(scored)}" if scored.scores else known
         self._check_drafts()
+        if on:
+            self._told[fingerprint + on] = self._measured_on(on, reading)
+            return self._told[fingerprint + on]
         bench = self.bench
         parts = bench.plan, self.known, bench.scorer, bench.executor, bench.config.limit
         trial = CandidateEvaluation(self.number, source, *parts)
@@ -331,6 +337,18 @@ class Conversation:
         lines += [f"warning: {warning}" for warning in reading.policy.warnings]
         self._told[fingerprint] = "\n".join(lines)
         return self._told[fingerprint]
+
+    def _measured_on(self, on: str, reading: ParsedReply) -> str:
+        """Score a program on less than the training data, beside the best so far."""
+        place = self.bench.places[on]
+        own, best = place([reading.source, self.best.policy if self.best is not None else reading.source])
+        outcome = place.outcome(reading.source)
+        scored = f"{outcome.status}: {outcome.message}" if own is None else f"score {own:.4f}"
+        self.attempts.append(Attempt(self._turn, reading, None, f"measured on {on} alone: {scored}"))
+        text = f"draft {len(self._drafts)}, {self.attempts[-1].partial}"
+        if self.best is not None and best is not None:
+            text += f"; the best so far, {self.best.name}, has {best:.4f}"
+        return text
 
     def _verdict(self, draft: Measured, trial: CandidateEvaluation) -> list[str]:
         """Return what is said of a measured program: its score, by instance, and beside the best so far."""

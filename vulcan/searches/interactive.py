@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -18,12 +18,12 @@ from vulcan.models.tool_calls import ToolCall
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import no_models
 from vulcan.searches.options import ASK
-from vulcan.searches.proposal import ADVICE, Proposal, turn_name
+from vulcan.searches.proposal import ADVICE, Attempt, Proposal, judged, turn_name
 from vulcan.searches.session import MEASURED, ExecutionConfig, RunDisplay, load_run_spec, open_study
 from vulcan.searches.strategies import ENGINEER
 from vulcan.searches.study import Study
 from vulcan.store import RunRecord
-from vulcan.store.events import CandidateJudged, QuestionAsked, Verdict
+from vulcan.store.events import CandidateJudged, QuestionAsked
 from vulcan.store.runs import lock_run, open_store
 
 PATIENCE = 300.0
@@ -94,45 +94,33 @@ class InteractiveSearch:
             reading = self.study.tell(proposal, Reply(text, model, "unknown", None, None, None, 0.0))
             if reading is None:
                 if asks_for_advice(proposal):
-                    return self._answer(name, feedback="the advice is kept")
-                return self._answer(name, feedback="the next ask has the results", repair=True)
+                    return self._answer(name, None, "the advice is kept")
+                return self._answer(name, None, "the next ask has the results", repair=True)
             self.study.wait_for_scores()
         except UserError as error:
             if self.study.store.call(proposal.number, proposal.turn) is None:
                 raise
             raise UserError(f"the reply is kept, and scored by the next command that can: {error}") from error
-        if (one := self._judged(proposal)) is not None:
-            return self._answer(name, one.verdict, one.score, one.feedback, one.warnings, candidate=one.candidate)
-        if reading.policy is None:
-            repair = proposal.number in self.study.repairs
-            return self._answer(name, "rejected", feedback=reading.feedback, repair=repair, pending=True)
-        warnings = tuple(map(str, reading.policy.warnings))
         trial = self.study.evaluations.get(proposal.number)
-        if trial is None:
-            return self._answer(name, "duplicate", warnings=warnings, pending=True)
-        return self._answer(name, trial.verdict, trial.score, trial.feedback, warnings, pending=True)
+        one = self._judged(proposal) or judged(
+            self.study.record, Attempt(proposal.turn, reading, trial), 0, proposal.number
+        )
+        repair = one.verdict == "rejected" and not one.candidate and proposal.number in self.study.repairs
+        return self._answer(name, one, repair=repair)
 
     def _answer(
-        self,
-        name: str,
-        verdict: Verdict | None = None,
-        score: float | None = None,
-        feedback: str = "",
-        warnings: Sequence[str] = (),
-        *,
-        candidate: int | None = None,
-        repair: bool = False,
-        pending: bool = False,
+        self, name: str, one: CandidateJudged | None, feedback: str = "", *, repair: bool = False
     ) -> AnswerDocument:
+        """Return the verdict on a reply; none of advice or of tools. While a candidate waits, its number is 0."""
         return {
             "proposal": name,
-            "verdict": verdict,
-            "score": score,
-            "feedback": feedback,
-            "warnings": list(warnings),
-            "candidate": candidate,
+            "verdict": None if one is None else one.verdict,
+            "score": None if one is None else one.score,
+            "feedback": feedback if one is None else one.feedback,
+            "warnings": [] if one is None else list(one.warnings),
+            "candidate": None if one is None else one.candidate or None,
             "repair": repair,
-            "pending": pending,
+            "pending": one is not None and not one.candidate,
             "best": _best_so_far(self.study),
         }
 
@@ -155,9 +143,9 @@ class InteractiveSearch:
         return {"proposal": following.name, "result": following.messages[-1].content}
 
     def _judged(self, proposal: Proposal) -> CandidateJudged | None:
-        for judged in reversed(self.study.record.candidates.values()):
-            if (judged.proposal, judged.turn, judged.origin) == (proposal.number, proposal.turn, "model"):
-                return judged
+        for one in reversed(self.study.record.candidates.values()):
+            if (one.proposal, one.turn, one.origin) == (proposal.number, proposal.turn, "model"):
+                return one
         return None
 
     @property
@@ -230,9 +218,9 @@ def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> Que
 def _best_so_far(study: Study) -> BestSoFar | None:
     """Return the best program with a score, including those without a number behind an open proposal."""
     found: list[BestSoFar] = [
-        {"candidate": judged.candidate, "proposal": str(judged.proposal), "score": judged.score}
-        for judged in study.record.ranked()[:1]
-        if judged.score is not None
+        {"candidate": one.candidate, "proposal": str(one.proposal), "score": one.score}
+        for one in study.record.ranked()[:1]
+        if one.score is not None
     ]
     for number, evaluation in study.evaluations.items():
         if evaluation.score is not None:

@@ -79,11 +79,15 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A program that a turn of a proposal gave, or was to give; `trial` is None if it was not scored."""
+    """A program that a turn of a proposal gave, or was to give; `trial` is None if it was not scored.
+
+    `partial` says what it scored where it was measured on a part of the training data alone.
+    """
 
     turn: int
     reading: ParsedReply
     trial: CandidateEvaluation | None
+    partial: str = ""
 
 
 @dataclass
@@ -190,6 +194,8 @@ def judged(
     policy = reading.policy
     if policy is None:
         return _without_score(candidate, proposal, turn, "rejected", reading.feedback, reading.source, reading.rules)
+    if attempt.partial:  # without a fingerprint: it may yet be measured on all of it
+        return _without_score(candidate, proposal, turn, "stopped", attempt.partial, reading.source)
     verdict = CandidateJudged(
         candidate=candidate,
         proposal=proposal,
