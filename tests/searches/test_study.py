@@ -245,12 +245,6 @@ def test_failed_and_rejected_candidates_are_no_parents(children: Executor) -> No
     assert [m.candidate for m in parents] == [SEEDS + 3, 1, 2]
 
 
-def test_rounds_go_on_where_the_budget_ends_in_the_middle_of_one(children: Executor) -> None:
-    study = new_study(children, rounds=5, samples=3, budget_candidates=8)
-    study.run(lineup(Scripted(program)))
-    assert [p.round for p in of_kind(study.store, CandidateProposed)] == [0] * SEEDS + [1, 1, 1, 2, 2, 2, 3, 3]
-
-
 def test_every_proposal_has_a_seed_of_its_own(children: Executor) -> None:
     def seeds(**changes: int) -> list[int]:
         study = new_study(children, rounds=1, samples=5, **changes)
@@ -336,14 +330,6 @@ def test_only_the_best_on_train_are_measured_on_the_split_validation(children: E
     assert confirmed[:2] + sorted(confirmed[2:-1]) + confirmed[-1:] == [
         (best, "validation"), (second, "validation"), *seeds, (best, "test"),
     ]  # fmt: skip
-
-
-def test_where_the_finalist_fails_a_policy_to_begin_with_wins(children: Executor) -> None:
-    store = finished(children, OVERFITTED, share(1.5), finalists=1)
-    assert of_kind(store, WinnerChosen) == [WinnerChosen(1, "validation")]
-    assert {(c.candidate, c.split) for c in of_kind(store, FinalistScored) if c.score is None} == {
-        (SEEDS + 1, "validation")
-    }
 
 
 def test_programs_that_do_the_same_are_one_finalist_and_the_smallest_of_them(children: Executor) -> None:
