@@ -189,7 +189,7 @@ TOOLS_OF_CACHES = [
     ToolCall("tune", {"program": f"{HEAD}obj.count * 5 - obj.size / 3\n"}),
     ToolCall("explain", {"program": f"{HEAD}obj.count - obj.size / 9\n"}),
     ToolCall("compare", {"program": "draft 2", "other": "best"}),  # which it is
-    ToolCall("compare", {"program": "best", "other": "belady"}), ToolCall("explain", {"program": "belady (oracle)"}),
+    ToolCall("compare", {"program": "best", "other": "Belady"}), ToolCall("explain", {"program": "belady (oracle)"}),
     ToolCall("measure", {"program": f"{HEAD}obj.count / obj.size\n", "on": "part 3"}),
 ]  # fmt: skip
 

@@ -61,5 +61,5 @@ def test_the_recorded_searches_are_repeated_event_for_event(
     except NotMeasurable as missing:
         pytest.skip(str(missing))
     held = kept(unpack(recording.archive, tmp_path / "run") / FILE)
-    assert len({call.reply for call in held.calls()}) >= 64
+    assert len({call.reply for call in held.calls()}) >= 16  # conversations have fewer than prompts of one reply
     assert contents(repeated(held)) == contents(held)

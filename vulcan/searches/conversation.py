@@ -25,7 +25,7 @@ from vulcan.searches.feedback import table_of_scores, workload_text
 from vulcan.searches.proposal import Attempt, Proposal
 from vulcan.searches.reply import ParsedReply, parse_source
 from vulcan.searches.strategies import ENGINEER, Draft
-from vulcan.searches.target import starts_of
+from vulcan.searches.target import plain_name, starts_of
 from vulcan.searches.tuning import tune
 from vulcan.store.events import CandidateJudged
 
@@ -238,13 +238,13 @@ class Conversation:
         """Return a policy of that name, without its scores if it is a program. Raises UserError."""
         given = program.strip()
         starts = starts_of(self.bench.task, self.bench.config)
-        known = (one for one in self.bench.baselines if given in (one.name, one.policy))
+        known = (one for one in self.bench.baselines if plain_name(given) in map(plain_name, (one.name, one.policy)))
         baseline = next(known, None) if given.replace("-", "_") not in starts else None
         return baseline or Measured(name if "\n" in given else given, self._source(program))
 
     def _about(self, *policies: Measured) -> str:
         """Measure those of one or two programs that are new; return what is found about them, and their scores."""
-        bench = self.bench
+        bench, named = self.bench, [one.policy for one in policies]
         texts = [self._measured_first(one.policy) for one in policies if one.is_program]
         scored = [self._scored(one) if one.is_program else one for one in policies]
         if len(scored) == 2 and all(one.scores for one in scored):
@@ -254,10 +254,10 @@ class Conversation:
         try:
             for baseline in (one for one in policies if not one.is_program):
                 raise UserError(f"no findings: {baseline.name} is no program of this task")
-            texts.append(bench.findings(*(one.policy for one in policies)))
+            texts.append(bench.findings(*named))
         except UserError as error:
             texts.append(str(error))
-        ahead = [one for one in (self.best, self._before) if one is not None]
+        ahead = [one for one in (self.best, self._before) if one is not None and one.policy not in named]
         return "\n\n".join(filter(None, (*texts, bench.table((*scored, *ahead, *bench.best_known)))))
 
     def _source(self, program: str) -> str:

@@ -190,7 +190,8 @@ def table_of_scores(policies: Iterable[tuple[str, Sequence[float]]], instances: 
     columns = [instance.name for instance in instances] if len(instances) > 1 else []
     ranked = sorted(policies, key=lambda one: -fmean(one[1]))
     rows = [(name, *(f"{score:.4f}" for score in (fmean(of), *of)[: 1 + len(columns)])) for name, of in ranked]
-    return markdown(("policy", "mean" if columns else "score", *columns), dict.fromkeys(rows))
+    mean = "mean" if any(len(scores) > 1 for _, scores in ranked) else "score"
+    return markdown(("policy", mean, *columns), dict.fromkeys(rows))
 
 
 def cell_text(value: str | float) -> str:
