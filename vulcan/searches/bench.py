@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -84,15 +84,15 @@ class Bench:
         return scorer
 
     def on(self, instances: Sequence[Instance]) -> BatchEvaluation:
-        return BatchEvaluation(self.task, tuple(instances), self.scorer, self.executor, self.config.limit)
+        scorer = self._window_scorer if any(instances[0] in parts for parts in self.windows) else self.scorer
+        return BatchEvaluation(self.task, tuple(instances), scorer, self.executor, self.config.limit)
 
     @cached_property
-    def places(self) -> dict[str, BatchEvaluation]:
-        """Evaluations on less than the training data: on rungs, on each of several instances, on parts of the time."""
-        found = {rung.name: self.on(rung.instances) for rung in self.record.rungs}
-        found |= {one.name: self.on([one]) for one in self.training if len(self.training) > 1}
-        parts = [replace(self.on(part), scorer=self._window_scorer) for part in zip(*self.windows, strict=True)]
-        return found | {f"part {n}": part for n, part in enumerate(parts, 1)}
+    def places(self) -> dict[str, tuple[Instance, ...]]:
+        """Less than the training data, by name: rungs, each of several instances, parts of the time."""
+        found = {rung.name: rung.instances for rung in self.record.rungs}
+        found |= {one.name: (one,) for one in self.training if len(self.training) > 1}
+        return found | {f"part {n}": part for n, part in enumerate(zip(*self.windows, strict=True), 1)}
 
     @cached_property
     def baselines(self) -> tuple[Measured, ...]:

@@ -340,7 +340,7 @@ class Conversation:
 
     def _measured_on(self, on: str, reading: ParsedReply) -> str:
         """Score a program on less than the training data, beside the best so far."""
-        place = self.bench.places[on]
+        place = self.bench.on(self.bench.places[on])
         own, best = place([reading.source, self.best.policy if self.best is not None else reading.source])
         outcome = place.outcome(reading.source)
         scored = f"{outcome.status}: {outcome.message}" if own is None else f"score {own:.4f}"
