@@ -193,14 +193,12 @@ class Conversation:
         seed = bench.config.seed * 1_000_003 + self.number
         tuning = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full)
         found, tried = tuning.best, [sample[-1] for sample in tuning.samples]
-        trials = (
-            f"{len(tried)} settings scored on {rung.name if rung else 'train'}: its own {tried[0]:.4f}, "
-            if tried
-            else ""
-        )
+        where = rung.name if rung else "train"
+        trials = f"{len(tried)} settings scored on {where}: its own {tried[0]:.4f}, " if tried else ""
         trials += f"the best {max(tried):.4f}" if tried else "it has no numbers to tune"
         if found is None:
-            return f"{self._measured_first(source)}\n\nno better numbers were found ({trials})"
+            none = f"no better numbers were found ({trials})"
+            return "\n\n".join(filter(None, (self._measured_first(source), none)))
         return f"{self._measured(found.source)}\n\n{trials}\n\n```python\n{found.source.strip()}\n```"
 
     def library(self, name: Annotated[str, "A policy, to get its program."] = "") -> str:
