@@ -1,6 +1,7 @@
 """Of a search by conversations: drops at a rate proportional to the standing delay, whose factor grows and shrinks by
-a share each second; trains of packets that arrive at once, which are short flows, are spared. `BOUND_MS` was added by
-hand after public links had been seen, where the queue that trains are spared from grew without it.
+a share each second; trains of packets that arrive at once, which are short flows, are spared. `BOUND_MS` and `COMMON`
+were added by hand after public links had been seen: where a link itself delivers in bunches, as fast recordings do that
+are in whole milliseconds, packets of long flows arrive as trains too, and the queue that they are spared from grew.
 """
 
 import math
@@ -24,6 +25,8 @@ LONG = 40
 SHORT = 10
 FIRST = 3
 BOUND_MS = 200  # a packet that has waited longer is in a standing queue, whatever came at once
+COMMON = 0.2  # trains that are more of the packets than this are how the link delivers, and are not spared
+MEMORY = 0.005
 
 
 class policy:
@@ -33,6 +36,7 @@ class policy:
     low = 0.0  # the standing delay: falls at once, rises slowly
     quiet = 0.0  # a train lost its middle: until then nothing is dropped, so that what it sends again arrives
     target = TARGET_MS  # rises while the link idles, falls while it does not
+    common = 0.0  # share of trains in the packets that came lately
     tail = 0  # packets let in so far
     train = 0  # number of the train that arrives
     arrived = 0  # when the last packet arrived
@@ -54,6 +58,7 @@ def on_enqueue(queue, packet):
         policy.waiting += TRAIN
     elif policy.length[policy.train] > TRAIN:
         policy.waiting += 1
+    policy.common += MEMORY * ((policy.length[policy.train] >= TRAIN) - policy.common)
     policy.train_of[policy.tail] = policy.train
     policy.tail += 1
 
@@ -77,7 +82,7 @@ def on_dequeue(queue, packet):
     packet_ms = 12e6 / queue.drain_bps if queue.drain_bps > 0 else 0
     delay = packet.sojourn_ms * (1 - min(policy.share[place], 1))
     delay = min(delay, (queue.packets - policy.waiting) * packet_ms)
-    if packet.sojourn_ms > BOUND_MS:
+    if packet.sojourn_ms > BOUND_MS or policy.common > COMMON:
         delay = packet.sojourn_ms
         burst = 0
         policy.quiet = 0
