@@ -1,6 +1,6 @@
 """Found policies beside every baseline on public recordings, by family: tables of docs/results and of the tasks' pages.
 
-    python -m benchmarks.families TASK [--data DIRECTORY] [--policies FILE ...] [--only FAMILY ...] [--out DIRECTORY]
+    python -m benchmarks.families TASK [--data DIRECTORY] [--policies FILE ...] [--out DIRECTORY]
 
 A recording counts once, however many instances it makes, and a family once in the mean of families. The second table
 has each policy's lead over the three best baselines, with 95 % intervals over the recordings of a family and, in the
@@ -44,8 +44,8 @@ class Family:
     def files(self, data: Path, out: Path) -> Iterator[tuple[str, str]]:
         """Yield the name and the file of each recording below a directory, or in a zip archive there."""
         archive, inside, member = self.pattern.partition(".zip/")
-        if inside:
-            place = data / f"{archive}.zip"
+        place = data / f"{archive}.zip"
+        if inside and place.is_file():
             found = [place / name for name in ZipFile(place).namelist() if fnmatch(name, member)]
         else:
             found = list(data.glob(self.pattern))
@@ -109,32 +109,16 @@ SUITES = {
         tuple(f"tasks/prefix_cache/policies/{name}.py" for name in ("returning", "returning_turns", "continued")),
         {"part": "test", "cache_size": ["2%", "5%", "10%"]},
     ),
-    "spot_single": Suite(
-        {
-            date: Family(f"spot/skypilot-spot-traces/availability/*/aws-{date}/*.json")  # skypilot-org/spot-traces
-            for date in ("10-26-2022", "02-15-2023", "08-27-2023")
-        },
-        "trace",
-        (
-            *(f"benchmarks/policies/spot_{name}.py" for name in ("surplus", "reserve")),
-            "tasks/spot_single/policies/uniform_progress_memory.py",
-        ),
-        {"safety_net": "published", "objective": "public_on_time"},
-    ),
 }
 
 
-def measure(
-    task: str, suite: Suite, policies: Sequence[Path], data: Path, out: Path, only: Sequence[str]
-) -> pd.DataFrame:
+def measure(task: str, suite: Suite, policies: Sequence[Path], data: Path, out: Path) -> pd.DataFrame:
     """Return the scores of policies, best mean of families first, by family and recording, in two levels of columns.
 
     What is not there, or a task cannot read, is left out and named.
     """
     found: dict[tuple[str, str], pd.Series[float]] = {}
     for name, family in suite.families.items():
-        if only and name not in only:
-            continue
         (out / name).mkdir(parents=True, exist_ok=True)
         recordings = list(family.files(data, out / name))
         if not recordings:
@@ -149,7 +133,7 @@ def measure(
             found[name, recording] = table.groupby(["kind", "policy"]).score.mean()
             sys.stderr.write(f"{name}, {recording}\n")
     if not found:
-        raise UserError(f"{data}: no recordings of {', '.join(only or suite.families)}")
+        raise UserError(f"{data}: no recordings of {', '.join(suite.families)}")
     scores = pd.DataFrame(found)
     order = _by_family(scores).mean(axis=1).sort_values(ascending=False, kind="stable")
     return scores.loc[order.index]
@@ -211,14 +195,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--out", type=Path, default=Path("runs/families"))
     parser.add_argument("--policies", type=Path, nargs="+", help="in place of those found before")
-    parser.add_argument("--only", nargs="+", default=[], metavar="FAMILY")
     given = parser.parse_args(arguments)
     suite = SUITES[given.task]
-    if unknown := sorted(set(given.only) - set(suite.families)):
-        parser.error(f"no family {', '.join(unknown)} (known: {', '.join(suite.families)})")
     policies = given.policies or [ROOT / name for name in suite.policies]
     try:
-        scores = measure(given.task, suite, policies, given.data, given.out, given.only)
+        scores = measure(given.task, suite, policies, given.data, given.out)
     except UserError as error:
         parser.error(str(error))
     scores.to_csv(given.out / f"{given.task}.csv")
