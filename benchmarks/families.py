@@ -7,7 +7,7 @@ has each policy's lead over the three best baselines, with 95 % intervals over t
 mean, over families. In its last row each family is left out in turn: the policy, found or known, that is best in the
 mean of the others, over the baseline that is. OUT/TASK.csv has the scores of each recording.
 
-Recordings are of the public repositories named beside them: below VULCAN_DATA, those of `github/` as clones.
+Recordings are of the public repositories named beside them, below VULCAN_DATA; clones of some lie in its `github/`.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ SUITES = {
     "load_balancing": Suite(
         {
             "nova-api": Family("github/loghub/OpenStack/*.log", write_requests),  # logpai/loghub
-            "azure-llm": Family("github/AzurePublicDataset/data/AzureLLM*.csv", write_requests),
-            "mooncake": Family("github/Mooncake/FAST25-release/traces/*.jsonl", write_requests),
+            "azure-llm": Family("github/AzurePublicDataset/data/AzureLLM*.csv", write_requests),  # Azure
+            "mooncake": Family("github/Mooncake/FAST25-release/traces/*.jsonl", write_requests),  # kvcache-ai
         },
         "trace",
         ("benchmarks/policies/balancing_found.py", "tasks/load_balancing/policies/expected_wait.py"),
