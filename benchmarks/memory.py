@@ -129,7 +129,12 @@ def _streamed(quick: bool) -> list[tuple[tuple[str, str], dict[str, Any]]]:
 
 
 def measured_bytes(mechanism: str, plan: str, objects: int) -> float:
-    grown: int = _in_its_own_process(f"growth({objects}, {mechanism!r}, {plan!r})", MALLOC_ARENA_MAX="1")
+    """Of an object, in a process whose allocator maps arrays on their own.
+
+    By default glibc keeps what was freed before the run, 4 bytes an object, and a run that takes that does not grow.
+    """
+    mapped = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
+    grown: int = _in_its_own_process(f"growth({objects}, {mechanism!r}, {plan!r})", **mapped)
     return grown / objects
 
 
@@ -198,15 +203,18 @@ OBJECT_BYTES = {
     "sample": 64 + 4,
     "queues": 64 + 8,  # two links
 }
-"""Of each object that a trace has, in the cache or not, beside the policy's statistics."""
+"""Of each object that a trace has, beside the policy's statistics."""
+
+RESIDENT_BYTES = {"heap": 16, "sample": 4}
+"""The part of them that only objects in the cache have: a node, or an entry of the list of residents."""
 
 
 def computed_bytes(mechanism: str, plan: str, objects: int) -> float:
     """Of an object, as the layouts of the mechanism and the plan add up; the system's own block is shared by all."""
     policy = policy_for(mechanism, plan)
     system = policy.plan.bytes_of_system(policy.task.signature)
-    nodes_unused = 8 if plan in HALF_LEAVES and mechanism.startswith("heap") else 0  # half of the objects have none
-    return OBJECT_BYTES[policy.mechanism] - nodes_unused + policy.plan.bytes_per_entity + system / objects
+    unused = RESIDENT_BYTES[policy.mechanism] / 2 if plan in HALF_LEAVES else 0
+    return OBJECT_BYTES[policy.mechanism] - unused + policy.plan.bytes_per_entity + system / objects
 
 
 def growth(objects: int, mechanism: str, plan: str) -> int:
