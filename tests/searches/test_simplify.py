@@ -97,12 +97,18 @@ def test_only_what_the_score_needs_is_left() -> None:
     evaluate = Needs("obj.count", "obj.last_access", "max(")
     found = simplify(RAMBLING, TASK, 1.0, evaluate, evaluations=60, tolerance=0.0)
     assert found is not None
-    assert found.source == (
-        '"""It rambles."""\n\nMECHANISM = "sample"\n\n\n' + HEAD + '    """The docstring of the entry."""\n'
-        "    return max(obj.count, obj.last_access)\n"
-    )
+    assert found.source == f'MECHANISM = "sample"\n\n\n{HEAD}    return max(obj.count, obj.last_access)\n'
     assert (size(RAMBLING), size(found.source), found.score) == (44, 5, 1.0)
     assert len(evaluate.asked) <= 60
+
+
+def test_docstrings_stay_where_nothing_was_cut() -> None:
+    twice = RAMBLING.replace("now * 0", "square(obj.size)").replace("y = x * x", "y = x if x < 9 else 4 * x")
+    found = simplify(
+        twice, TASK, 1.0, Needs("x if x < 9 else 4 * x", "obj.count", "obj.size"), evaluations=200, tolerance=0.0
+    )
+    assert found is not None
+    assert [text in found.source for text in ("x times x.", "of the entry.", "rambles")] == [True, False, False]
 
 
 def test_the_tolerance_is_for_all_cuts_together() -> None:

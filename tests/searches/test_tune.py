@@ -55,6 +55,15 @@ def test_the_optimum_of_a_smooth_function_is_found(seed: int) -> None:
     assert after["SECOND"] == pytest.approx(-3.0, rel=0.1)
 
 
+def test_a_docstring_that_gives_a_former_number_goes() -> None:
+    for said, kept in (("Two numbers.", True), ("By 100 less.", False), ("By 1.0 at first.", False), ("gen2", True)):
+        tuned = tune(
+            TWO.replace("Two numbers.", said), TASK, Counted(lambda found: -distance(found)), evaluations=9, seed=1
+        )
+        assert tuned.best is not None
+        assert (said in tuned.best.source) is kept
+
+
 @pytest.mark.parametrize("seed", few(range(3), 1))
 def test_no_more_is_evaluated_than_allowed_the_policy_itself_first_and_nothing_twice(seed: int) -> None:
     for allowed in (8, 30, 61):

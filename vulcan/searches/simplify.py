@@ -146,9 +146,10 @@ def simplify(
 
     Greedy, in batches of eight cuts, those known to be harmless first and then by size of the result: the smallest
     program that keeps the score is taken, and cut again, until nothing helps or `evaluations` sources were evaluated. A
-    cut that cost too much once is not tried again. `score` is that of the source by the same `evaluate`. Docstrings are
-    preserved, comments lost, and constants numbered anew where some of one stem are gone. The result is a pure function
-    of the arguments. Raises Rejected if the source is not a policy of the task.
+    cut that cost too much once is not tried again. `score` is that of the source by the same `evaluate`. Comments are
+    lost, and so are the docstrings of the module and of functions that were cut, which may describe what is gone;
+    constants are numbered anew where some of one stem are gone. The result is a pure function of the arguments. Raises
+    Rejected if the source is not a policy of the task.
     """
     policy = check(source, task)
     search = _Search(task, evaluate, score - tolerance, evaluations)
@@ -175,6 +176,12 @@ def _renumbered(program: ir.Module, original: ir.Module) -> ir.Module:
         functions=tuple(with_names(function, changed) for function in program.functions),
         variables=tuple(with_other_name(variable, changed) for variable in program.variables),
     )
+
+
+def _undocumented(program: ir.Module, before: ir.Module) -> ir.Module:
+    """Return a program that was cut without the docstrings that may describe what is gone."""
+    functions = tuple(f if f in before.functions else replace(f, documentation="") for f in program.functions)
+    return replace(program, documentation="", functions=functions)
 
 
 def _named(candidate: _Smaller) -> tuple[str, str]:
@@ -214,7 +221,11 @@ class _Search:
         size = program_size(policy.program)
         seen: set[str] = set()
         made: list[tuple[Cut | None, ir.Module]] = [(None, policy.program)]
-        made += [(cut, program) for cut, program in cuts(policy.program) if cut not in self.harmful]
+        made += [
+            (cut, _undocumented(program, policy.program))
+            for cut, program in cuts(policy.program)
+            if cut not in self.harmful
+        ]
         for cut, program in sorted(made, key=self.order):
             try:
                 valid = check(self.written(program), self.task)  # only a valid program can be cleaned

@@ -12,11 +12,12 @@ Numbers are tuned on scales on which steps of one size have about the same effec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from vulcan.anvil import Policy, Rejected, check
+from vulcan.anvil import Policy, Rejected, check, ir
 from vulcan.anvil.rewrite.lift_constants import Adjustable, Knob, adjustable, lift, lowered
 from vulcan.anvil.unparse import emit_source
 from vulcan.imports import import_without
@@ -30,6 +31,7 @@ DIGITS = 3
 
 _MAX_EXPONENT = 690.0
 _EDGE = 0.02
+_FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def round_digits(value: float) -> float:
@@ -163,7 +165,7 @@ def tune(
     and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. Where nothing of the first
     generation has a score, as the task refuses other magnitudes (of `return 2`, say, where 2 is the most), the body
     stays as it is. The evaluated program is the one returned: every number that changes has at most three significant
-    digits. Comments are lost, docstrings preserved.
+    digits. Comments are lost, and docstrings that give a number which changed.
 
     At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
     `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. The result is a
@@ -211,9 +213,21 @@ def _of_anvil(policy: Policy, numbers: Adjustable) -> _Numbers:
         """Emit the source, with unchanged lifted numbers put back in place."""
         own = policy.parameters
         idle = (k.name for k, v in zip(numbers.knobs, values, strict=True) if k.name not in own and k.value == v)
-        return emit_source(lowered(numbers.with_values(values), frozenset(idle)), policy.task.whole_interface)
+        former = {abs(k.value) for k, v in zip(numbers.knobs, values, strict=True) if k.value != v}
+        program = _without_figures(lowered(numbers.with_values(values), frozenset(idle)), former)
+        return emit_source(program, policy.task.whole_interface)
 
     return _Numbers(numbers.knobs, written)
+
+
+def _without_figures(program: ir.Module, former: Collection[float]) -> ir.Module:
+    """Return the program without the docstrings that give one of these numbers, which it had before."""
+
+    def kept(text: str) -> str:
+        return "" if any(float(number) in former for number in _FIGURE.findall(text)) else text
+
+    functions = tuple(replace(f, documentation=kept(f.documentation)) for f in program.functions)
+    return replace(program, documentation=kept(program.documentation), functions=functions)
 
 
 def _of_program(policy: ProgramPolicy) -> _Numbers:
