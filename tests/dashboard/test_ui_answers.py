@@ -86,6 +86,7 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
     assert known["recorded"]["status"]["state"] == "finished"
     assert (known["recorded"]["best"], known["recorded"]["train"]) == (winner, recorded.candidates[winner].score)
     assert known["recorded"]["test"] == recorded.confirmed[winner, "test"].score
+    assert (known["recorded"]["conclusion"], known["recorded"]["doubt"]) == ("better", "")
     for split in SPLITS:
         baseline = recorded.named_baseline(split)
         assert baseline is not None

@@ -103,6 +103,7 @@ def test_a_winner_below_the_best_baseline_is_not_recommended() -> None:
     assert found.candidate == SEED  # the policy of its name that the search began with
     other = of(FOUND, {"arc": 0.55, "lru": 0.5, SEED: 0.45, FOUND: 0.5})
     assert (other.policy, other.candidate, other.second) == ("arc", None, FOUND)
+    assert other.doubt == "no gain on validation"
 
 
 def test_a_policy_that_the_search_began_with_competes_for_the_choice() -> None:
@@ -124,6 +125,8 @@ def test_little_evidence_decides_nothing_and_says_what_to_add() -> None:
     assert "too little to tell from chance" in small.sentence
     few = of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0, 0.0))
     assert (few.conclusion, few.to_add[:11], few.candidate, few.second) == ("undecided", "4 workloads", SEED, FOUND)
+    doubts = ["interval contains zero", "interval contains zero", "too few workloads for an interval"]
+    assert [verdict.doubt for verdict in (noisy, small, few)] == doubts
     none = of(FOUND, {})
     assert none.conclusion == "undecided"
     assert "held-out data" in none.to_add

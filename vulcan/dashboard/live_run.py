@@ -215,6 +215,7 @@ class LiveRun:
             "status": asdict(status),
             "verdict": None if verdict is None else verdict.sentence,
             "conclusion": None if verdict is None else verdict.conclusion,
+            "doubt": "" if verdict is None else verdict.doubt,
             "headline": None if verdict is None else headline(record),
             "instances": list(dict.fromkeys(i.name for i in record.instances if i.split == "train")),
             "source": "" if best is None else best.source,

@@ -122,6 +122,7 @@ def _about(name: str, run: LiveRun | None, status: RunStatus | None) -> dict[str
         "candidates": len(record.candidates),
         "instances": summary["instances"] if summary else [],
         "conclusion": summary["conclusion"] if summary else None,
+        "doubt": summary["doubt"] if summary else "",
         "gain": None if score is None or rival is None else score - rival.score,
         "best": None if best is None else best.candidate,
         "train": None if best is None else best.score,

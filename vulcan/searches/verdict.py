@@ -45,6 +45,18 @@ class RunVerdict:
     to_add: str
     gains: tuple[Gain, ...]
 
+    @property
+    def doubt(self) -> str:
+        """What speaks against the gain where the verdict is made, in a few words; empty where nothing does."""
+        gain = next((gain for gain in self.gains if gain["split"] == "validation"), None)
+        if gain is None or self.conclusion == "better":
+            return ""
+        if gain["shrunk"] <= 0:
+            return "no gain on validation"
+        if gain["interval"] is None:
+            return "too few workloads for an interval"
+        return "interval contains zero" if gain["interval"]["low"] <= 0 else "no gain in the later half"
+
 
 @dataclass(frozen=True)
 class Comparison:

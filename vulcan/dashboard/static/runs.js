@@ -40,7 +40,7 @@ function line(run) {
   for (const tag of run.tags) name.append(" ", element("span", tag, "tag"));
   cell(row, box);
   cell(row, name);
-  cell(row, run.conclusion);
+  cell(row, run.doubt ? `${run.conclusion}: ${run.doubt}` : run.conclusion);
   cell(row, signed(run.gain), "n");
   cell(row, run.status.state === "damaged" ? run.status.message : task(run));
   cell(row, instance(run), "long");
