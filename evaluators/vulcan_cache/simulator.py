@@ -200,7 +200,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
 
     @override
     def why_indifferent(self, instance: Instance) -> str | None:
-        """Return that a cache holds everything, or nothing."""
+        """Return that a cache holds everything, or nothing, or nothing that is requested again."""
         spec, requests = self.at(instance)
         if not len(requests.objects):
             return None
@@ -216,6 +216,8 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
                 f"no object fits into the cache of {spec.capacity:,} bytes, the smallest has {smallest:,}; choose a "
                 "larger --cache-size (a number is bytes: 100obj for objects, 10% for a share of the footprint)"
             )
+        if _first_requests(requests)[requests.measure_from :].all():
+            return "no object that is measured was requested before, and every policy misses all; give a longer trace"
         return None
 
     @override
@@ -402,9 +404,13 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
 
 def _footprint(requests: Requests) -> tuple[int, int]:
     """Return the bytes of the objects requested up to the last request measured, and their number."""
-    newest = np.maximum.accumulate(requests.objects)  # objects are numbered in order of their first request
-    is_first = np.concatenate(([True], newest[1:] > newest[:-1]))
+    is_first = _first_requests(requests)
     return int(requests.sizes[is_first].sum(dtype=np.int64)), int(is_first.sum())
+
+
+def _first_requests(requests: Requests) -> NDArray[np.bool_]:
+    newest = np.maximum.accumulate(requests.objects)  # objects are numbered in order of their first request
+    return np.concatenate(([True], newest[1:] > newest[:-1]))
 
 
 def _object_size(requests: Requests) -> float:

@@ -100,8 +100,10 @@ class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]
 
     @override
     def why_indifferent(self, instance: Instance) -> str | None:
-        """Return that a cache holds everything."""
+        """Return that a cache holds everything, or that no prompt begins as another request did."""
         spec, workload = self.at(instance)
+        if workload.block_count == len(workload.blocks):
+            return f"no two requests share a block of {workload.block_tokens} tokens, and no cache finds anything"
         if self.run("lru", spec, workload).decisions:
             return None
         return (

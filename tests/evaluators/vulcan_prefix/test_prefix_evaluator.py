@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,6 +100,14 @@ def test_impossible_settings_are_refused() -> None:
 def test_a_cache_for_everything_is_said_to_be_of_no_use(evaluator: PrefixSimulator) -> None:
     assert "holds everything" in (evaluator.why_indifferent(instances(cache_size=["300%"])[2]) or "")
     assert evaluator.why_indifferent(instances()[2]) is None
+
+
+def test_prompts_that_share_nothing_are_said_to_be_of_no_use(evaluator: PrefixSimulator, tmp_path: Path) -> None:
+    file = tmp_path / "apart.jsonl"
+    line = '{"timestamp": %d, "input_length": 1024, "output_length": 8, "hash_ids": [%d, %d]}\n'
+    file.write_text("".join(line % (n, 2 * n, 2 * n + 1) for n in range(300)))
+    apart = instances(trace=[str(file)])[0]
+    assert "no two requests share a block" in (evaluator.why_indifferent(apart) or "")
 
 
 def test_an_overloaded_server_says_so(evaluator: PrefixSimulator) -> None:
