@@ -93,6 +93,11 @@ def test_a_table_with_any_delimiter(write, delimiter):
     assert trace.times.tolist() == [0.01, 0.02, 0.035]
 
 
+def test_ids_of_more_than_64_bits_are_text(write):
+    trace = load_trace(write("t.csv", "time,id,size\n1,100000000000000000032,5\n2,7,5\n3,100000000000000000032,5\n"))
+    assert trace.objects.tolist() == [0, 1, 0]
+
+
 def test_quoted_fields_may_hold_the_delimiter(write):
     text = 'when,url,bytes\n1.5,"/a,b",10\n2.5,"/a,c",20\n3.5,"/a,b",30\n'
     trace = load_trace(write("t.csv", text), columns="time=when,id=url,size=bytes")

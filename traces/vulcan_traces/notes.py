@@ -13,7 +13,9 @@ SIZE_UNKNOWN = "requests left out, their object being of no known size"
 OPERATION = "lines left out by their operation (ops= takes others)"
 OVERLAP = "requests overlap others that begin elsewhere, and count as other objects (--page-size 4KiB splits them)"
 BACKWARDS = "times go backwards; the order is that of the file"
-FALLING = "times go backwards, a quarter or more of them: are columns swapped?"
+FALLING = (
+    "times go backwards, a quarter or more of them; the order is that of the file: sort it, or are columns swapped?"
+)
 SWAPPED = "sizes come with one id each, and few ids with many sizes: are columns swapped?"
 VARYING = "requests give their object another size than the one before: is that column a size?"
 RISING = "ids never go down: are they times?"

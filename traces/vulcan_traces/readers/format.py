@@ -91,10 +91,14 @@ def split_lines(source: Source, delimiter: str | None) -> list[list[str]]:
     ]
 
 
+_OF_64_BITS = range(-(2**63), 2**64)
 MAX_DIGITS = 40
 """Digits of a number in a trace: more is damage, and `int` refuses some thousands."""
 
 
 def all_integers(fields: list[str]) -> bool:
-    """Check whether each field is a whole number, in ASCII digits."""
-    return all(len(field) <= MAX_DIGITS and field.isascii() and field.removeprefix("-").isdigit() for field in fields)
+    """Check whether each field is a whole number of 64 bits, in ASCII digits."""
+    return all(
+        len(field) <= MAX_DIGITS and field.isascii() and field.removeprefix("-").isdigit() and int(field) in _OF_64_BITS
+        for field in fields
+    )
