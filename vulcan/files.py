@@ -55,7 +55,8 @@ def write_file(
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, content)
     except OSError as error:
-        raise UserError(f"cannot write {named or path}: {error.strerror}; {remedy}") from error
+        what = f"; {remedy}" if error.errno in NOT_WRITABLE else ""
+        raise UserError(f"cannot write {named or path}: {error.strerror}{what}") from error
 
 
 def write_output(path: Path, content: str, top: Path | None = None) -> None:

@@ -38,7 +38,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(
         return genuine(*arguments, **named)  # type: ignore[operator]
 
     monkeypatch.setattr(files if call == "open" else os, call, failing, raising=False)
-    with pytest.raises(UserError, match=rf"cannot write .*seeds.json: {os.strerror(code)}; make room"):
+    with pytest.raises(UserError, match=rf"cannot write .*seeds.json: {os.strerror(code)}"):
         write_file(path, "after")
     assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [("seeds.json", "before")]
     write_file(path, "after")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import logging
 import lzma
+import os
 import random
 import struct
 
@@ -15,6 +16,7 @@ from traces_in_memory import skipped
 from vulcan.errors import UserError
 from vulcan_traces import load_trace
 from vulcan_traces.readers import FORMATS
+from vulcan_traces.storage.export import write_requests
 
 DIGITS = "9" * 5000  # more than `int` reads by default: each reader must say so in a line
 
@@ -135,6 +137,13 @@ def test_a_file_without_requests_is_an_error(write):
         load_trace(write("t", "*\n*\n"), format="lirs")
     with pytest.raises(UserError, match="no request"):
         load_trace(write("t.csv", "id,size\n"), format="csv")
+
+
+def test_a_pipe_is_not_replaced_by_a_converted_trace(tmp_path):
+    os.mkfifo(tmp_path / "out.csv")
+    with pytest.raises(UserError, match="no regular file"):
+        write_requests(load_trace("zipf:requests=100,objects=9"), tmp_path / "out.csv", replace=True)
+    assert (tmp_path / "out.csv").is_fifo()
 
 
 def test_what_cannot_be_opened_is_an_error(tmp_path):

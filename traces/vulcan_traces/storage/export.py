@@ -109,10 +109,11 @@ def _blocks(count: int) -> Iterator[slice]:
 def new_file(path: Path, *, replace: bool) -> Iterator[Path]:
     """Yield a temporary file next to `path`, which replaces it on success and is removed on failure.
 
-    Raises UserError where `path` exists and is not to be replaced, and where writing fails.
+    Raises UserError where `path` exists and is not to be replaced, or no file (a device would be replaced by one), and
+    where writing fails.
     """
-    if path.is_dir():
-        raise UserError(f"{path} is a directory; name a file")
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path} is {'a directory' if path.is_dir() else 'no regular file'}; name a file")
     if path.exists() and not replace:
         raise UserError(f"{path} exists; give --force to replace it")
     try:
