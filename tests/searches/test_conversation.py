@@ -78,6 +78,9 @@ def test_the_best_so_far_waits_for_no_earlier_reply(run: Run) -> None:
     with run.talk() as talk:
         best = talk.tell("3", good(3), "somebody")["best"]
         assert best is not None and best["candidate"] == SEEDS + (2 if best["proposal"] == "4" else 1)
+        talk.ask()
+        again = talk.tell("5", good(3), "somebody")
+    assert (again["verdict"], again["feedback"]) == ("duplicate", f"it is the program of candidate {SEEDS + 1}")
 
 
 def test_what_is_stale_repeated_or_unknown_is_refused_in_a_line_and_changes_nothing(run: Run) -> None:

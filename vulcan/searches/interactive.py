@@ -112,11 +112,13 @@ class InteractiveSearch:
         self, name: str, one: CandidateJudged | None, feedback: str = "", *, repair: bool = False
     ) -> AnswerDocument:
         """Return the verdict on a reply; none of advice or of tools. While a candidate waits, its number is 0."""
+        if one is not None:
+            feedback = f"it is the program of candidate {one.of}" if one.verdict == "duplicate" and one.of else one.feedback
         return {
             "proposal": name,
             "verdict": None if one is None else one.verdict,
             "score": None if one is None else one.score,
-            "feedback": feedback if one is None else one.feedback,
+            "feedback": feedback,
             "warnings": [] if one is None else list(one.warnings),
             "candidate": None if one is None else one.candidate or None,
             "repair": repair,
