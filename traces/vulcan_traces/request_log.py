@@ -53,6 +53,7 @@ _HAPROXY = re.compile(
     r".*?\[(?P<time>\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d\.\d+)\] \S+ (?P<server>\S+/\S+) "
     r"(?P<before>-?\d+/-?\d+/-?\d+)/(?P<upstream_ms>-?\d+)/\+?\d+ \d{3} "
 )
+_MOST_SECONDS = 1e9  # three decades: more is another unit, or damage
 _DATES = "%d/%b/%Y:%H:%M:%S %z", "%d/%b/%Y:%H:%M:%S.%f"
 
 Request = tuple[float, float, str]
@@ -184,15 +185,20 @@ def _table(source: Source, lines: Iterator[tuple[int, bytes]], columns: str) -> 
     for number, row in enumerate(csv.reader(text, delimiter=delimiter), 2):
         if not row:
             continue
+        said = abbreviated(delimiter.join(row).encode())
+        if len(row) <= max(places.values()):
+            raise source.malformed("line", number, f"{len(row)} fields where there are {len(names)}: {said}")
+        column = of["duration"]
         try:
             took = float(row[places["duration"]]) / scales["duration"]
+            column = of[clock]
             time = _seconds(row[places[clock]], scales[clock])
-            server = row[places["server"]] if "server" in places else ""
-        except (ValueError, IndexError) as error:
-            raise source.malformed("line", number, f"{error}: {abbreviated(str(row).encode())}") from error
-        if not (isfinite(took) and isfinite(time) and took >= 0):
+        except ValueError as error:
+            kind = "number" if column == of["duration"] else "number or date"
+            raise source.malformed("line", number, f"{column} is no {kind}: {said}") from error
+        if not (0 <= took <= _MOST_SECONDS and isfinite(time)):
             raise source.malformed("line", number, f"a duration of {took:g} s at {time:g} s")
-        yield time - took * is_end, took, server
+        yield time - took * is_end, took, row[places["server"]] if "server" in places else ""
 
 
 def _columns(source: Source, names: list[str], given: str) -> Mapping[str, str]:

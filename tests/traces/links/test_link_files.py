@@ -98,6 +98,7 @@ def test_a_table_of_rates_names_its_units(write, header):
         ("gbps,us", "1,0\n2,10\n", [0, 10_000], [1e9, 2e9]),
         ("-,ns,bps", "x,0,5\ny,8,7\n", [0, 8], [5.0, 7.0]),
         ("s,mbps", "time,rate\n0,1\n2,2\n", [0, 2 * S], [1e6, 2e6]),
+        ("s,mbps", '"time","rate"\n"0","1"\n"2","2"\n', [0, 2 * S], [1e6, 2e6]),
     ],
 )
 def test_units_may_be_given_by_the_format(write, units, rows, times, rates):

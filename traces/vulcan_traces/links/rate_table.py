@@ -144,7 +144,7 @@ def _clock() -> Callable[[str], float | None]:
 def _fields(line: bytes) -> list[str]:
     plain = line.decode("utf-8", "replace").strip().lower()
     if "," in plain or ";" in plain:
-        return [field.strip() for field in re.split("[,;]", plain)]
+        return [field.strip(' "') for field in re.split("[,;]", plain)]
     return plain.split("\t") if "\t" in plain else plain.split()
 
 

@@ -70,7 +70,7 @@ def _archived(archive: Path, folder: str) -> dict[str, bytes]:
     try:
         known = archive.stat()
     except (OSError, ValueError) as error:
-        raise UserError(f"{archive}: cannot be read: {error}") from error
+        raise UserError(f"{archive}: cannot be read: {getattr(error, 'strerror', error)}") from error
     found = {
         f"{archive}:{place}": zlib.decompress(content)
         for place, content in _members(archive, known.st_mtime_ns, known.st_size).items()
