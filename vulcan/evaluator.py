@@ -266,7 +266,7 @@ class Evaluator(ABC):
         return None
 
     def _lacks(self, what: str) -> NoReturn:
-        raise UserError(f"{type(self).__name__} offers {what}")
+        raise UserError(f"the task's evaluator, {type(self).__name__}, offers {what}")
 
 
 def located(findings: Iterable[EvaluatorFinding], instance: Instance) -> tuple[InstanceFinding, ...]:

@@ -147,7 +147,8 @@ def parse(source: str, bounds: SizeLimits = ANVIL) -> ast.Module:
     except SyntaxError as error:
         raise Rejected((violation("syntax", error.lineno or 1, max(error.offset or 1, 1), error.msg),)) from None
     except ValueError as error:  # a NUL byte or half a surrogate pair
-        raise Rejected((violation("syntax", 1, 1, f"Python cannot parse this: {error}"),)) from None
+        what = "bytes that are not UTF-8" if isinstance(error, UnicodeError) else error
+        raise Rejected((violation("syntax", 1, 1, f"Python cannot parse this: {what}"),)) from None
     except (MemoryError, RecursionError):
         raise Rejected((violation("too-deep", 1, 1, "nested too deeply for Python's own parser"),)) from None
     _bound(tree, bounds)
