@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,11 +47,7 @@ def write_requests(
         raise UserError(f"no format {to!r} to write{did_you_mean(to, FORMATS)} (one of {', '.join(FORMATS)})")
     count = trace.requests if first is None else min(first, trace.requests)
     blocks = _records(trace, count, path) if to == "oracleGeneral" else _lines(trace, count)
-    with (
-        new_file(path, replace=replace) as temporary,
-        temporary.open("wb") as plain,
-        _compressed(plain, compression) as file,
-    ):
+    with _new_file(path, replace=replace) as plain, _compressed(plain, compression) as file:
         for block in blocks:
             file.write(block)
 
@@ -102,11 +98,8 @@ def _blocks(count: int) -> Iterator[slice]:
     return (slice(start, min(start + _ROWS, count)) for start in range(0, count, _ROWS))
 
 
-# Atomic file replacement.
-
-
 @contextmanager
-def new_file(path: Path, *, replace: bool) -> Iterator[Path]:
+def _new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
     """Yield a temporary file next to `path`, which replaces it on success and is removed on failure.
 
     Raises UserError where `path` exists and is not to be replaced, or no file (a device would be replaced by one), and
@@ -116,22 +109,13 @@ def new_file(path: Path, *, replace: bool) -> Iterator[Path]:
         raise UserError(f"{path} is {'a directory' if path.is_dir() else 'no regular file'}; name a file")
     if path.exists() and not replace:
         raise UserError(f"{path} exists; give --force to replace it")
+    temporary = path.with_name(f".{secrets.token_hex(6)}.writing")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".writing", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
         try:
-            yield temporary
-            temporary.chmod(0o666 & ~_umask())
+            with temporary.open("xb") as file:
+                yield file
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror or error}; nothing is kept of it") from error
-
-
-def _umask() -> int:
-    """Return the process's; it can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
