@@ -20,6 +20,7 @@ from locations import recorded_run
 from vulcan.dashboard.api import COLUMNS, PAGE, TableQuery, page_of
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.results.report.data import difference, failures
+from vulcan.results.run import run_verdict
 from vulcan.searches.evidence import SPLITS
 from vulcan.store.events import CandidateProposed, RunStopped
 from vulcan.store.runs import open_store
@@ -86,7 +87,10 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
     assert known["recorded"]["status"]["state"] == "finished"
     assert (known["recorded"]["best"], known["recorded"]["train"]) == (winner, recorded.candidates[winner].score)
     assert known["recorded"]["test"] == recorded.confirmed[winner, "test"].score
-    assert (known["recorded"]["conclusion"], known["recorded"]["doubt"]) == ("better", "")
+    verdict = run_verdict(recorded)
+    assert verdict is not None
+    told = [known["recorded"][key] for key in ("conclusion", "doubt", "gain")]
+    assert told == ["better", "", *(gain["gain"] for gain in verdict.gains if gain["split"] == "test")]
     for split in SPLITS:
         baseline = recorded.named_baseline(split)
         assert baseline is not None

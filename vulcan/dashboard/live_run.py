@@ -216,6 +216,7 @@ class LiveRun:
             "verdict": None if verdict is None else verdict.sentence,
             "conclusion": None if verdict is None else verdict.conclusion,
             "doubt": "" if verdict is None else verdict.doubt,
+            "gains": {} if verdict is None else {gain["split"]: gain["gain"] for gain in verdict.gains},
             "headline": None if verdict is None else headline(record),
             "instances": list(dict.fromkeys(i.name for i in record.instances if i.split == "train")),
             "source": "" if best is None else best.source,

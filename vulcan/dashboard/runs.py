@@ -114,6 +114,7 @@ def _about(name: str, run: LiveRun | None, status: RunStatus | None) -> dict[str
     summary = run.summary() if run is not None else None
     last: SplitName = "train" if best is None or record.score_of(best.candidate, "test") is None else "test"
     score, rival = None if best is None else record.score_of(best.candidate, last), known[last]
+    gain = None if score is None or rival is None else score - rival.score
     return {
         "run": name,
         "begun": run.started_at if run is not None else "",
@@ -123,7 +124,7 @@ def _about(name: str, run: LiveRun | None, status: RunStatus | None) -> dict[str
         "instances": summary["instances"] if summary else [],
         "conclusion": summary["conclusion"] if summary else None,
         "doubt": summary["doubt"] if summary else "",
-        "gain": None if score is None or rival is None else score - rival.score,
+        "gain": summary["gains"].get(last, gain) if summary else gain,
         "best": None if best is None else best.candidate,
         "train": None if best is None else best.score,
         "test": None if best is None else record.score_of(best.candidate, "test"),
