@@ -12,7 +12,7 @@ import pytest
 from search_parts import SEEDS, TASK, config, judged, lineup, opened, share
 
 from vulcan.errors import UserError
-from vulcan.models import ModelRefused, ModelUnavailable, Request
+from vulcan.models import ModelUnavailable, Request
 from vulcan.models.agent import CommandAgent
 from vulcan.models.base import Message
 from vulcan.scoring import Executor
@@ -62,7 +62,7 @@ def test_a_command_holds_a_conversation_in_a_directory_of_its_own(children: Exec
 @pytest.mark.parametrize(
     ("command", "seconds", "error", "why"),
     [
-        ("no-such-command -p", 9.0, ModelRefused, "does not start"),
+        ("no-such-command -p", 9.0, UserError, "there is no command 'no-such-command'"),
         ("sh -c 'echo of no use >&2; exit 3'", 9.0, ModelUnavailable, "status 3: of no use"),
         ("sleep 600", 0.2, ModelUnavailable, "no reply within 0.2 s"),
     ],
@@ -70,8 +70,16 @@ def test_a_command_holds_a_conversation_in_a_directory_of_its_own(children: Exec
 def test_a_command_that_fails_says_why_in_a_line(
     command: str, seconds: float, error: type[Exception], why: str
 ) -> None:
-    with closing(CommandAgent(f"agent:{command}", seconds)) as agent, pytest.raises(error, match=why):
+    with pytest.raises(error, match=why), closing(CommandAgent(f"agent:{command}", seconds)) as agent:
         agent.propose(request())
+
+
+def test_a_command_is_found_from_where_the_search_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.sh").write_text("#!/bin/sh\necho said\n")
+    (tmp_path / "mine.sh").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    with closing(CommandAgent("agent:./mine.sh", 9.0)) as agent:
+        assert agent.propose(request()).text == "said\n"
 
 
 def test_only_a_command_that_the_user_has_named_is_run() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -25,7 +26,7 @@ class CommandAgent:
     """A `Proposer` that runs a command for each turn, in a directory that its proposal has for itself.
 
     The command reads the whole chat, and calls tools in the text of its reply. It has the environment of its user, and
-    `seconds` for a turn. Raises UserError for a name without a command.
+    `seconds` for a turn. Raises UserError for a name without a command that is there.
     """
 
     def __init__(self, name: str, seconds: float) -> None:
@@ -36,6 +37,10 @@ class CommandAgent:
             raise UserError(f"model {name!r}: {error}") from error
         if not self._words:
             raise UserError(f"model {name!r} has no command: write it as agent:COMMAND")
+        found = shutil.which(self._words[0])
+        if found is None:
+            raise UserError(f"model {name!r}: there is no command {self._words[0]!r}")
+        self._words[0] = os.path.abspath(found)  # it runs in another directory
         self._seconds = seconds
         self._lock = threading.Lock()
         self._closed = False

@@ -110,6 +110,8 @@ class Option:
         elif self.above is not None and not self.above < value <= (self.maximum or sys.float_info.max):
             most = "finite" if self.maximum is None else f"at most {self.maximum}"
             raise UserError(f"{shown}: it must be above {self.above:g} and {most}")
+        elif self.maximum is not None and value > self.maximum:
+            raise UserError(f"{shown}: at most {self.maximum} can be")
 
     def schema(self) -> dict[str, Any]:
         """Return the option as JSON Schema."""
@@ -327,7 +329,9 @@ class ExecutionOptions:
             "RAY_ADDRESS if there is one, else local processes."
         ),
     ] = "auto"
-    workers: Annotated[int, Option("Candidates scored in parallel; 0: one per processor.", minimum=1, off=0)] = 0
+    workers: Annotated[
+        int, Option("Candidates scored in parallel; 0: one per processor.", minimum=1, maximum=1024, off=0)
+    ] = 0
     ray_address: Annotated[
         str | None, Option("Address of a Ray cluster to join. Default: RAY_ADDRESS, else a local Ray.")
     ] = None
