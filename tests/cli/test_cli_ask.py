@@ -129,15 +129,7 @@ def test_two_who_tell_at_once_wait_for_each_other(asking: Asking) -> None:
     assert [e.score for e in judged] == pytest.approx([score(1.1), score(1.15), score(1.2)])
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--budget-dollars", "1"), "--budget-dollars has no effect with --model ask"),
-        (("--temperature", "0.5"), "--temperature has no effect with --model ask"),
-        (("--model", "offline/evolve"), "the model 'ask' answers alone"),
-    ],
-)
-def test_options_that_only_models_have_are_refused(vulcan: Console, options: tuple[str, ...], says: str) -> None:
-    line = one_line(vulcan("search", "--task", MOOD_TASK, "--model", "ask", *PLAN, *options))
-    assert says in line
+def test_options_that_only_models_have_are_refused(vulcan: Console) -> None:
+    line = one_line(vulcan("search", "--task", MOOD_TASK, "--model", "ask", *PLAN, "--temperature", "0.5"))
+    assert "--temperature has no effect with --model ask" in line
     assert not (vulcan.directory / "runs").exists()

@@ -8,21 +8,10 @@ from console import LRU, ZIPF, Console
 TWO_SIZES = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "5%", "--cache-size", "20%")
 
 
-@pytest.mark.parametrize(
-    ("trace", "size", "says", "remedy"),
-    [
-        (ZIPF, "110%", "nothing is ever evicted", "choose a smaller"),
-        (ZIPF, "2", "no object fits", "choose a larger"),
-        ("once.csv", "10%", "every policy misses all", "give a longer"),
-    ],
-)
-def test_a_cache_of_no_use_is_said_and_refused_by_a_search(
-    vulcan: Console, trace: str, size: str, says: str, remedy: str
-) -> None:
+@pytest.mark.parametrize(("size", "says"), [("110%", "nothing is ever evicted"), ("2", "no object fits")])
+def test_a_cache_of_no_use_is_said_and_refused_by_a_search(vulcan: Console, size: str, says: str) -> None:
     (vulcan.directory / "mine.py").write_text(LRU)
-    rows = "".join(f"{n},o{n * 7919 % 1000},1\n" for n in range(1000))  # no object returns
-    (vulcan.directory / "once.csv").write_text(f"time,id,size\n{rows}")
-    where = ("--task", "cache_eviction", "--trace", trace, "--cache-size", size)
+    where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", size)
     measured = vulcan("eval", "mine.py", *where)
     assert measured.returncode == 0
     assert says in measured.stderr
@@ -30,7 +19,7 @@ def test_a_cache_of_no_use_is_said_and_refused_by_a_search(
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert says in refused.stderr
-    assert remedy in refused.stderr
+    assert "choose a " in refused.stderr
     assert not (vulcan.directory / "runs").exists()
 
 
@@ -76,10 +65,14 @@ def test_that_a_guard_is_not_measured_is_said(vulcan: Console) -> None:
 
 
 def test_where_nothing_can_be_gained_a_search_says_so(vulcan: Console) -> None:
-    (vulcan.directory / "log.txt").write_text("".join(f"{100 * (n // 2)}\n" for n in range(4_000)))
     options = ("--cache-size", "10%", "--budget-candidates", "2", "--executor", "local", "--workers", "1")
-    searched = vulcan.good("search", "--task", "cache_eviction", "--trace", "log.txt", *options)
-    assert "ids never go down: are they times?" in searched.stderr
+    command = ("search", "--task", "cache_eviction", "--trace", "log.txt", *options)
+    (vulcan.directory / "log.txt").write_text("".join(f"{100 * n}\n" for n in range(4_000)))
+    refused = vulcan(*command)
+    assert (refused.returncode, "every policy misses all" in refused.stderr) == (2, True)
+    assert "ids never go down: are they times?" in refused.stderr
+    (vulcan.directory / "log.txt").write_text("".join(f"{100 * (n // 2)}\n" for n in range(4_000)))
+    searched = vulcan.good(*command)
     assert "there is nothing to gain on this data." in searched.stdout
 
 
