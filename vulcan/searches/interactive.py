@@ -113,7 +113,8 @@ class InteractiveSearch:
     ) -> AnswerDocument:
         """Return the verdict on a reply; none of advice or of tools. While a candidate waits, its number is 0."""
         if one is not None:
-            feedback = f"it is the program of candidate {one.of}" if one.verdict == "duplicate" and one.of else one.feedback
+            repeats = one.verdict == "duplicate" and one.of
+            feedback = f"it is the program of candidate {one.of}" if repeats else one.feedback
         return {
             "proposal": name,
             "verdict": None if one is None else one.verdict,
