@@ -26,7 +26,7 @@ from vulcan_spot.runs import Counts, JobRuns, late_there_too
 from vulcan_spot.simulate import BOUND, OF_ONE, OF_SEVERAL, simulate
 from vulcan_spot.spec import BOTH, SpotSpec
 from vulcan_spot.windows import BETWEEN_REGIONS, Regions, Windows, apart, load_regions, places_of, room
-from vulcan_spot.workload import describe
+from vulcan_spot.workload import describe, hazards
 from vulcan_traces.spot import EMBEDDED_REGIONS, EMBEDDED_SPOT, PRICED_REGIONS, SpotTrace, load_spot
 
 MAX_RUNS = 10_000
@@ -209,6 +209,11 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
         spec, windows = self.at(instance)
         return describe(windows, spec.job, spec.costs)
+
+    @override
+    def hazards(self, instance: Instance) -> Sequence[EvaluatorFinding]:
+        spec, windows = self.at(instance)
+        return hazards(windows, spec.job)
 
     @override
     def account_of(self, who: Policy | str, name: str, spec: SpotSpec, workload: Windows) -> Account:

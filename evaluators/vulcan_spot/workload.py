@@ -107,6 +107,36 @@ def describe(windows: Windows, job: SpotJob, prices: Prices) -> list[EvaluatorFi
     return made
 
 
+def hazards(windows: Windows, job: SpotJob) -> list[EvaluatorFinding]:
+    """Return the chance that spot goes, or is back, within the hour, by how long it has been there, or out.
+
+    In the earlier and the later half of the runs, each up to its deadline; how long is counted from the run's start.
+    """
+    ticks, hours = -(-job.deadline // windows.gap), windows.gap / SECONDS
+    ahead = max(1, round(1 / hours))
+    edges = [1.0, 4.0, 12.0, np.inf]
+    counts = np.zeros((2, len(edges), 2, 2))  # by what it is, for how long, half, and whether it changes
+    for n, (a, b) in enumerate(zip(windows.begins, windows.ends, strict=True)):
+        for region in np.atleast_2d(windows.available)[:, a : min(b, a + ticks)]:
+            at = np.arange(len(region) - ahead)  # what comes later is not known to the end
+            changes = np.flatnonzero(np.diff(region.astype(np.int8))) + 1
+            past = np.searchsorted(changes, at, "right")
+            since = (at + 1 - np.concatenate(([0], changes))[past]) * hours
+            changed = np.concatenate((changes, [len(region)]))[past] <= at + ahead
+            age = np.searchsorted(edges, since - 1e-9)
+            half = np.full(len(at), 2 * n // len(windows.begins))
+            where = np.ravel_multi_index((region[at], age, half, changed), counts.shape)
+            counts += np.bincount(where, minlength=counts.size).reshape(counts.shape)
+    rows: list[tuple[str | float, ...]] = []
+    for what, name in ((1, "there, and goes"), (0, "out, and is back")):
+        for edge, halves in zip(edges, counts[what], strict=True):
+            if halves.sum(axis=1).all():
+                label = f"over {edges[-2]:g} h" if np.isinf(edge) else f"up to {edge:g} h"
+                rows.append((name, label, *(round(100 * float(c[1] / c.sum()), 1) for c in halves)))
+    columns = ("spot is", "since", "first half %", "second half %")
+    return [SmallTable(f"Chance of a change within {ahead * hours:.3g} h", columns, tuple(rows), 8.0)] if rows else []
+
+
 def _spells(seen: Sequence[NDArray[np.uint8]], hours: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lengths of all spells of availability and of all outages, in hours; runs cut them at their ends."""
     lengths: tuple[list[float], list[float]] = ([], [])

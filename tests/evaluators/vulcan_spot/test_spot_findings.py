@@ -18,7 +18,7 @@ from vulcan_spot.job import Prices, SpotJob
 from vulcan_spot.runs import JobRuns
 from vulcan_spot.simulate import simulate
 from vulcan_spot.windows import Windows
-from vulcan_spot.workload import describe
+from vulcan_spot.workload import describe, hazards
 from vulcan_traces.spot import SpotTrace
 
 PRICES = Prices(missed=7.0)
@@ -163,6 +163,28 @@ def test_dollars_with_prices_by_region_add_up_and_the_difference_of_prices_is_a_
     assert found.parts[CAUSES[-1]] == pytest.approx(runs.cost - nominal)
     assert simulate("least_cost", here, job, PRICES, "exact").cost[0] == pytest.approx((4 + 1 / 6) * 0.5)
     assert "$1.50 in region 0, $0.50 in region 1" in describe(here, job, PRICES)[0].text
+
+
+def test_hazards_are_what_a_slow_count_finds() -> None:
+    draws = np.random.RandomState(7)
+    runs = [np.repeat(draws.rand(90) < 0.5, draws.geometric(0.1, 90))[:400] for _ in range(4)]
+    traces = [SpotTrace(str(n), 900, run.astype(np.uint8)) for n, run in enumerate(runs)]
+    job = SpotJob(20 * 3600, 90 * 3600, 600)  # 360 ticks
+    counts: dict[tuple[str, str], list[list[bool]]] = {}
+    for n, run in enumerate(runs):
+        for at in range(356):
+            since = next((back for back in range(1, at + 1) if run[at - back] != run[at]), at + 1) / 4
+            name = "there, and goes" if run[at] else "out, and is back"
+            age = next((f"up to {edge} h" for edge in (1, 4, 12) if since <= edge), "over 12 h")
+            changes = any(run[at + ahead] != run[at] for ahead in range(1, 5))
+            counts.setdefault((name, age), [[], []])[n // 2].append(changes)
+    [table] = hazards(Windows.of(traces, [(n, 0, 400) for n in range(4)]), job)
+    found = {(name, age): shares for name, age, *shares in table.rows}
+    assert len(found) > 5
+    assert found == {
+        key: [round(100 * float(np.mean(half)), 1) for half in halves] for key, halves in counts.items() if all(halves)
+    }
+    assert table.title == "Chance of a change within 1 h"
 
 
 def several(regions: Any, gap: int) -> Windows:

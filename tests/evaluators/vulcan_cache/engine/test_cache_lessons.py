@@ -118,6 +118,6 @@ def test_the_command_shows_the_training_data_of_a_trace_and_says_where_a_simulat
     assert table["split"] == "train"
     assert table["title"].startswith("Chance of return")
     assert "idle" in console(*given).stdout
-    refused = console("hazards", "--task", "spot_single")
-    said = "vulcan: the task's evaluator, SpotSimulator, offers no tables of hazards\n"
+    refused = console("hazards", "--task", "load_balancing")
+    said = "vulcan: the task's evaluator, LoadSimulator, offers no tables of hazards\n"
     assert (refused.returncode, refused.stderr) == (2, said)
