@@ -42,7 +42,7 @@ CANDIDATES, QUICK_CANDIDATES = (100, 300), (10, 40)
 
 FULL_GOAL, RACING_GOAL, OTHER_GOAL = 15_000, 100_000, 0.10
 
-WHY_NOT = "a candidate is measured on four instances: the trace, its later half, and caches of half and double the size"
+WHY_NOT = "a candidate is measured on the whole trace once, and on samples of it at half and double the cache"
 
 
 @dataclass(frozen=True)
