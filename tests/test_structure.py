@@ -24,7 +24,7 @@ LAYERS = (
     {
         "vulcan", "vulcan.closing", "vulcan.errors", "vulcan.imports", "vulcan.interface", "vulcan.properties",
     },
-    {"vulcan.documents", "vulcan.files", "vulcan.foreign_code", "vulcan.sizes"},
+    {"vulcan.documents", "vulcan.files", "vulcan.foreign_code", "vulcan.sizes", "vulcan.zstd"},
     {"vulcan.inputs", "vulcan.paths", "vulcan.svg", "vulcan.terminal_text", "vulcan.task", "vulcan.trust"},
     {"vulcan.kernel_support"},
     {"vulcan.anvil"},
@@ -55,7 +55,7 @@ FOR_EVALUATORS = {
 # A command that an evaluator contributes (entry points `vulcan.commands`) is a part of the command line
 FOR_COMMANDS = FOR_EVALUATORS | {"vulcan.api", "vulcan.cli", "vulcan.export", "vulcan.registry"}
 CONTRIBUTED_COMMANDS = {"vulcan_link.linux.command", "vulcan_traces.command"}
-FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths", "vulcan.sizes"}
+FOR_TRACES = {"vulcan.errors", "vulcan.inputs", "vulcan.kernel_support", "vulcan.paths", "vulcan.sizes", "vulcan.zstd"}
 
 DOMAIN = re.compile(
     r"evict|ghost|miss_?ratio|hit_?ratio|prefetch|belady|fifo|\blru(?!_cache)|cache_?size|footprint|cwnd|congestion|"

@@ -25,10 +25,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import zstandard
 from locations import recorded_run
 from traces_in_memory import build_trace, join
 
+from vulcan import zstd
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
@@ -159,7 +159,7 @@ TRACES: dict[str, tuple[bytes, ...]] = {
     "be-i32": (bytes(range(16)),),
     "be-i64": (bytes(range(32)),),
 }
-COMPRESSED = tuple(pack(TABLE * 9) for pack in (gzip.compress, lzma.compress, zstandard.ZstdCompressor().compress))
+COMPRESSED = tuple(pack(TABLE * 9) for pack in (gzip.compress, lzma.compress, zstd.compress))
 
 
 # Traces of links, spot VMs and memory

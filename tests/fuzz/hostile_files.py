@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import zstandard
 
+from vulcan import zstd
 from vulcan.anvil import Rejected, check
 from vulcan.errors import UserError
 from vulcan.inputs import read_policy_file
@@ -78,7 +78,7 @@ counts."""
 def packed(chunk: bytes, name: str) -> bytes:
     """The chunk again and again, 512 MB of it, as streams that follow one another."""
     whole = chunk * (64 * MB // len(chunk))
-    pack = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}[name]
+    pack = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}[name]
     return pack(whole) * 8
 
 

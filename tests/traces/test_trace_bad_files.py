@@ -10,9 +10,9 @@ import random
 import struct
 
 import pytest
-import zstandard
 from traces_in_memory import skipped
 
+from vulcan import zstd
 from vulcan.errors import UserError
 from vulcan_traces import load_trace
 from vulcan_traces.readers import FORMATS
@@ -123,7 +123,7 @@ def test_an_unclear_text_is_refused(write, text):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", gzip.compress(b"", mtime=0), lzma.compress(b""), zstandard.compress(b"")],
+    [b"", gzip.compress(b"", mtime=0), lzma.compress(b""), zstd.compress(b"")],
     ids=["plain", "gzip", "xz", "zstd"],
 )
 def test_an_empty_file_is_an_error(write, content):

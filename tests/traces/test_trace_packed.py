@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from vulcan import zstd
 from vulcan.errors import UserError
 from vulcan_traces.parsing.compression import decompressed
 from vulcan_traces.parsing.source import Source
 
-PACKS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}
+PACKS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 PADDING = {"gzip": 1, "xz": 4}
 TEXT = b"".join(b"%d %d 100\n" % (i, i * i % 97) for i in range(1000))
 

@@ -17,7 +17,7 @@ from vulcan.store.decode import MalformedRow, decode_entry, parse_fields
 from vulcan.store.events import CallRecord, Entry
 
 if TYPE_CHECKING:
-    import zstandard
+    from vulcan.zstd import ZstdDict
 
 FIRST = bytes(16)
 """What stands for the digest before the first row."""
@@ -63,9 +63,9 @@ class PromptPacker:
         if not self._left:
             self._base, self._row, self._left = text, row, _PROMPTS_A_BASE
         self._left -= 1
-        import zstandard  # here and below, as a search without a model needs none
+        from vulcan.zstd import compress  # here and below, as a search without a model needs none
 
-        packed = zstandard.ZstdCompressor(dict_data=_dictionary(base)).compress(text)
+        packed = compress(text, zstd_dict=_dictionary(base))
         return {**asdict(call), "messages": {"base": base_row, "packed": base64.b64encode(packed).decode()}}
 
 
@@ -105,21 +105,23 @@ class PromptReader:
 
 
 def _decompressed(packed: str, base: bytes) -> bytes:
-    import zstandard
+    from vulcan.zstd import ZstdDecompressor, ZstdError
 
     try:
         data = base64.b64decode(packed, validate=True)
-        if zstandard.get_frame_parameters(data).content_size > _MAX_PROMPT:
-            raise MalformedRow("a prompt that is too long")
-        return zstandard.ZstdDecompressor(_dictionary(base)).decompress(data)
-    except (zstandard.ZstdError, ValueError) as error:
+        decompressor = ZstdDecompressor(_dictionary(base))
+        text = decompressor.decompress(data, _MAX_PROMPT)
+        if not decompressor.eof:
+            raise MalformedRow("a prompt that is cut off or too long")
+        return text
+    except (ZstdError, ValueError) as error:
         raise MalformedRow("a prompt that cannot be decompressed") from error
 
 
-def _dictionary(base: bytes) -> zstandard.ZstdCompressionDict | None:
-    import zstandard
+def _dictionary(base: bytes) -> ZstdDict | None:
+    from vulcan.zstd import ZstdDict
 
-    return zstandard.ZstdCompressionDict(base, zstandard.DICT_TYPE_RAWCONTENT) if base else None
+    return ZstdDict(base, is_raw=True) if base else None
 
 
 def without_prompt(data: str) -> Entry:

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import zstandard
-
 from vulcan.errors import UserError
 from vulcan.inputs import open_regular
+from vulcan.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 _CHUNK = 1 << 20
 _COMPRESSED_CHUNK = 1 << 12
 """Compressed bytes at a time: bzip2 and zstd may make megabytes of a few hundred, and have no bound on their output."""
-_MAX_WINDOW = 2**30
+_MAX_WINDOW_LOG = 30
+_MAX_WINDOW = 2**_MAX_WINDOW_LOG
 """Bytes of what was decompressed that a decompressor may have to keep."""
 
 _MAX_RATIO = 500
@@ -42,7 +42,7 @@ DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
-    zstandard.ZstdError,
+    ZstdError,
 )
 """Exceptions of the libraries for damaged, encrypted or unsupported files; an OSError without a number is another."""
 
@@ -100,7 +100,9 @@ _CODECS = (
     _Codec(b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31), padding=1),
     _Codec(b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _MAX_WINDOW), padding=4),
     _Codec(b"BZh", bz2.BZ2Decompressor),
-    _Codec(b"\x28\xb5\x2f\xfd", lambda: zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()),
+    _Codec(
+        b"\x28\xb5\x2f\xfd", lambda: ZstdDecompressor(options={DecompressionParameter.window_log_max: _MAX_WINDOW_LOG})
+    ),
 )
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
 _NOT_READ = {

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import zstandard
 
 from vulcan.errors import UserError, did_you_mean
+from vulcan.zstd import ZstdFile
 from vulcan_traces.request_trace import Trace
 
 FORMATS = ("oracleGeneral", "csv")
@@ -62,7 +62,7 @@ def _compressed(plain: BinaryIO, compression: str) -> Iterator[Any]:
         with lzma.LZMAFile(plain, "wb") as file:
             yield file
     elif compression == ".zst":
-        with zstandard.ZstdCompressor().stream_writer(plain, closefd=False) as file:
+        with ZstdFile(plain, "wb") as file:
             yield file
     else:
         yield plain
