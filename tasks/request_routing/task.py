@@ -89,7 +89,11 @@ EVENTS = (
         "`request` goes to `replica`, which is as `score` saw it. Each router has state of its own.",
     ),
     event("on_report", (NOW, REPLICA, ROUTER), "A report of `replica` has come, and statistics have observed it."),
-    event("on_first_token", (NOW, REPLICA, ROUTER, ANSWER), "`replica` has written the first token of `answer`."),
+    event(
+        "on_first_token",
+        (NOW, REPLICA, ROUTER, ANSWER),
+        "`replica` has written the first token of `answer`, which `prefill` no longer counts.",
+    ),
     event(
         "on_finish", (NOW, REPLICA, ROUTER, ANSWER), "`replica` has finished `answer`, which `mine` no longer counts."
     ),
@@ -98,9 +102,10 @@ EVENTS = (
 FULL = Mechanism(
     "full",
     "At every request `score` is called for each replica, and the request goes to the one with the highest score; of "
-    "equals to the next one from a replica drawn at random. Replicas report at each of their steps, and a report is "
-    "there {delay} ms later. Statistics of a replica observe when a report of it arrives, those of `request` when one "
-    "arrives, and those of `answer` when it is finished. The replicas schedule first come, first served.",
+    "equals to the next one from a replica drawn at random. Replicas report at each of their steps, which have at most "
+    "{budget} tokens, and a report is there {delay} ms later; first tokens and ends are known at once. Statistics of a "
+    "replica observe when a report of it arrives, those of `request` when one arrives, and those of `answer` when it "
+    "is finished. The replicas schedule first come, first served.",
 )
 
 TASK = Task(

@@ -223,7 +223,7 @@ class Conversation:
             str, f"A note to add, of at most {MAX_NOTE} characters: a hypothesis, what it predicts, what was seen."
         ] = "",
     ) -> str:
-        """Read the notebook of the search, which later conversations read too; with a note, add to it."""
+        """Read the notebook, which later conversations read too; with a note, of 600 characters, add to it."""
         if text := " ".join(note.split()):
             if len(text) > MAX_NOTE:
                 raise UserError(f"a note of {len(text)} characters: at most {MAX_NOTE} are kept")
