@@ -82,11 +82,11 @@ EVENTS = (
 
 STEPS = Mechanism(
     "steps",
-    "At each step those that run are served first, in the order in which they were admitted. Where tokens of the step, "
-    "memory and a place are left, `score` is called for every waiting request, and they are admitted from the highest "
-    "score down (of equals the one that came first) until one does not fit. Statistics of a request observe when it "
-    "arrives, is admitted, and is preempted. One that has been there for {patience} s is ahead of all others, in the "
-    "order of arrival, whatever its score.",
+    "At each step, of at most {budget} tokens, those that run are served first, in the order in which they were "
+    "admitted. Where tokens of the step, memory and a place are left, `score` is called for every waiting request, and "
+    "they are admitted from the highest score down (of equals the one that came first) until one does not fit; prompts "
+    "are {prefill}. Statistics of a request observe when it arrives, is admitted, and is preempted. One that has been "
+    "there for {patience} s is ahead of all others, in the order of arrival, whatever its score.",
 )
 
 PREEMPTION = Mechanism(
@@ -99,7 +99,8 @@ PREEMPTION = Mechanism(
 RESERVE = Mechanism(
     "steps",
     "Called before requests are admitted: none is that would leave less memory free than this, unless nothing runs or "
-    "it has been there for {patience} s. Policies without this function keep nothing free.",
+    "it has been there for {patience} s. Memory is counted in whole blocks. Policies without this function keep "
+    "nothing free.",
 )
 
 IN_ORDER = (
