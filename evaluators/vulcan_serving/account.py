@@ -50,10 +50,8 @@ def describe(spec: ServingSpec, workload: ServingWorkload) -> list[EvaluatorFind
         return f"{values.mean():,.0f} on average, half below {middle:,.0f}, {tenths}"
 
     burst = np.histogram(workload.arrivals, bins=max(round(span / 10), 1))[0]
-    goals = "; ".join(
-        f"{kind} {ttft:g} s and {1e3 * tpot:g} ms" for kind, ttft, tpot, _ in spec.goals
-        if kind == "all" or kind in trace.kind_names
-    )  # fmt: skip
+    kinds = {"all", *(trace.kind_names[kind] for kind in np.unique(trace.kinds))}
+    goals = "; ".join(f"{kind} {ttft:g} s and {1e3 * tpot:g} ms" for kind, ttft, tpot, _ in spec.goals if kind in kinds)
     text = (
         f"{trace.requests:,} requests in {span:,.0f} s, {burst.mean():,.1f} on average in ten seconds and "
         f"{burst.max()} at most, for {spec.replicas} replicas with a memory of {spec.memory:,} tokens each. Tokens of "

@@ -72,13 +72,13 @@ class Account:
             made.append(self._by_part([self, *(other for other in others if other.parts.keys() == self.parts.keys())]))
         losses = self.parts if few else {self.name: self.total}
         losses = {**losses, **{other.name: other.total for other in others}}
-        return [*made, *(self._table(group, losses) for group in self.groups)]
+        return [*made, *self._tables(losses)]
 
     def compare(self, other: Account) -> list[EvaluatorFinding]:
         """Return what this run saves over another, by part and by group."""
         saved = {f"saved by {self.name}": other.total - self.total}
         losses = {self.name: self.total, other.name: other.total, **saved}
-        return [self._by_part([self, other], *saved), *(self._table(group, losses) for group in self.groups)]
+        return [self._by_part([self, other], *saved), *self._tables(losses)]
 
     def _by_part(self, runs: Sequence[Account], *saved: str) -> SmallTable:
         """The mean loss of runs by part, and what the first saves over the second if there is a name for that."""
@@ -90,6 +90,10 @@ class Account:
         columns = ("part", *(run.name for run in runs), *saved)
         return SmallTable(f"{self._loss}, by part", columns, tuple(rows), 9.0)
 
+    def _tables(self, losses: Mapping[str, NDArray[np.float64]]) -> list[SmallTable]:
+        """A table for each grouping with events of several classes: of one, it would repeat the mean."""
+        return [self._table(group, losses) for group in self.groups if len(np.unique(group.classes)) > 1]
+
     def _table(self, group: Grouping, losses: Mapping[str, NDArray[np.float64]]) -> SmallTable:
         """The mean losses of each class; the more the total differs between classes, the higher the weight."""
         rows: list[tuple[str | float, ...]] = []
@@ -100,8 +104,8 @@ class Account:
                 rows.append((name, _rounded(100 * self.mean(here)), *cells))
         columns = (group.by, f"{self.event}s %", *losses)
         weights = np.ones(len(group.classes)) if self.weights is None else self.weights
-        counts = np.maximum(np.bincount(group.classes, weights, len(group.names)), 1)
-        means = np.bincount(group.classes, self.total * weights, len(group.names)) / counts
+        counts = np.bincount(group.classes, weights)
+        means = np.bincount(group.classes, self.total * weights)[counts > 0] / counts[counts > 0]
         apart = float(np.ptp(means) / max(np.abs(means).max(), 1e-12))
         return SmallTable(f"{self._loss}, by {group.by}", columns, tuple(rows), 3 + 3 * apart)
 
