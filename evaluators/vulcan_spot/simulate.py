@@ -15,12 +15,13 @@ from vulcan_spot.layout import (
     LAYOUT,
     ON_DEMAND_ONLY,
     POLICY,
+    RECORD,
     REGIONS_LAYOUT,
     SPOT_ONLY,
     UNIFORM_PROGRESS,
 )
 from vulcan_spot.least_cost import cheapest
-from vulcan_spot.runs import Counts, JobRuns, run
+from vulcan_spot.runs import Counts, JobRuns, cost_of
 from vulcan_spot.windows import Windows
 
 BASELINES: Mapping[str, tuple[int, bool]] = {
@@ -51,12 +52,16 @@ def simulate(
     net: SafetyNet = "exact",
     seconds: Counts | None = None,
 ) -> JobRuns:
-    """Run a policy of either task, one of `BASELINES`, or `BOUND`, once per window; `seconds` as in `run`.
+    """Run a policy of either task, one of `BASELINES`, or `BOUND`, once per window.
 
+    `seconds`, zeros of shape (windows, USES), take the time by use if given.
     `vulcan_spot.kernels.engine` has the rules. Raises KeyError for another name, UserError for too many regions.
     """
+    from vulcan_spot.kernels import engine as kernel
+
     prices = prices or Prices()
-    regions = len(np.atleast_2d(windows.available))
+    available = np.atleast_2d(windows.available)
+    regions = len(available)
     if not 1 <= regions <= MAX_REGIONS:
         raise UserError(f"{regions} regions: from 1 to {MAX_REGIONS} can be simulated")
     if who == BOUND:
@@ -68,4 +73,33 @@ def simulate(
     # a region is entered when it is first seen, and a policy for one region is notified of every tick alike
     layout, entered = (REGIONS_LAYOUT, "enter") if policy and policy.task.others else (LAYOUT, "update")
     calls = PolicyCalls.of(policy, layout, ("decide", "prefer", entered, "update", "on_tick"), entities=regions)
-    return run(number, moves_on, calls, windows, job, prices, net, seconds)
+    results = np.zeros((len(windows.begins), kernel.RESULTS), np.int64)
+    paid = np.zeros(0 if windows.prices is None else len(windows.begins))
+    decisions = kernel.run(
+        number,
+        moves_on,
+        net == "published",
+        calls.addresses,
+        calls.shown[0],
+        np.empty_like(calls.shown[0]),
+        calls.statistics.copy(),
+        calls.statistics,
+        np.uint64(calls.slots),
+        np.empty(regions * RECORD),
+        available,
+        windows.begins,
+        windows.ends,
+        job.duration,
+        job.deadline,
+        job.overhead,
+        windows.gap,
+        prices.spot / prices.on_demand if prices.on_demand else 1.0,
+        np.zeros((0, 0)) if windows.prices is None else windows.prices / prices.on_demand,
+        paid,
+        results,
+        np.zeros((0, 0), np.int64) if seconds is None else seconds,
+    )
+    spot, on_demand, finished, starts, preempted, overruled, moves, ended_in = results.T
+    dollars = spot * prices.spot if windows.prices is None else paid * prices.on_demand
+    cost = cost_of(dollars, on_demand, finished, windows.gap, job, prices)
+    return JobRuns(cost, finished, spot, on_demand, starts, preempted, overruled, moves, int(decisions), ended_in)

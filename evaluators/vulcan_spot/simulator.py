@@ -167,7 +167,7 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
 
     @override
     def run(self, who: Policy | str, spec: SpotSpec, workload: Windows, seconds: Counts | None = None) -> SpotResult:
-        """Run the job in each window; `seconds` as in `vulcan_spot.runs.run`.
+        """Run the job in each window; `seconds` as in `vulcan_spot.simulate.simulate`.
 
         Under `both` a run is late, and pays for it, where it would be under the published safety net.
         """
