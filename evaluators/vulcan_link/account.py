@@ -97,18 +97,6 @@ class LinkAccount(Account):
         return [*made, *super().compare(other), *(one for mine, theirs in pairs for one in mine.compare(theirs))]
 
 
-def carried_until(link: LinkTrace, times: Ints) -> Numbers:
-    """Return the bits that the link carries from the beginning of its trace until each time, ns."""
-    cycles, rest = np.divmod(times, link.period)
-    if link.kind == "opportunities":
-        passed = np.searchsorted(link.times, rest, side="right")
-        return (OPPORTUNITY_BYTES * 8.0 * (cycles * len(link.times) + passed)).astype(np.float64)
-    starts = np.append(link.times, link.period)
-    until = np.concatenate(([0.0], np.cumsum(link.rates * np.diff(starts)))) / _SECOND
-    bits: Numbers = (cycles * until[-1] + np.interp(rest, starts, until)).astype(np.float64)
-    return bits
-
-
 def account(name: str, scenario: Scenario, result: LinkResult, flows: int, facts: str = "") -> LinkAccount:
     """Return the account of a run whose first `flows` flows are the policy's, over the measured time.
 
@@ -120,7 +108,7 @@ def account(name: str, scenario: Scenario, result: LinkResult, flows: int, facts
     width = max(base, MIN_WINDOW)
     count = math.ceil((end - begin) / width)
     edges = np.minimum(begin + width * np.arange(count + 1), end)
-    until = carried_until(scenario.link, edges)
+    until = scenario.link.carried_until(edges)
     capacity = np.diff(until)
     idle = np.diff(_idle_until(scenario.link, log, edges, until))
 
@@ -186,12 +174,12 @@ def _idle_until(link: LinkTrace, log: Ints, edges: Ints, until: Numbers) -> Numb
     ends = times[(inside == 1) & (change > 0)]
     if len(ends) < len(begins):
         ends = np.append(ends, max(edges[-1], begins[-1]))
-    before = carried_until(link, begins)
-    after = carried_until(link, ends)
+    before = link.carried_until(begins)
+    after = link.carried_until(ends)
     if link.kind == "opportunities":  # those of the moment at which the queue became empty, and that no packet used
         gone = times[kinds >= m.CARRIED]
         used = np.searchsorted(gone, emptied, side="right") - np.searchsorted(gone, emptied, side="left")
-        before[1:] = carried_until(link, emptied - 1) + OPPORTUNITY_BYTES * 8.0 * used
+        before[1:] = link.carried_until(emptied - 1) + OPPORTUNITY_BYTES * 8.0 * used
     whole = np.concatenate(([0.0], np.cumsum(after - before)))
     at = np.searchsorted(begins, edges, side="right") - 1
     partly: Numbers = whole[at] + np.minimum(until, after[at]) - before[at]
@@ -281,5 +269,5 @@ def _window_rates(link: LinkTrace, seconds: float, round_trip_ms: float) -> Numb
     """Return the link's rates in windows of one base round trip, Mbit/s."""
     width = max(round(round_trip_ms * 1e6), MIN_WINDOW)
     count = max(1, math.floor(seconds * _SECOND / width))
-    until = carried_until(link, width * np.arange(count + 1))
+    until = link.carried_until(width * np.arange(count + 1))
     return np.asarray(np.diff(until) / (width / _SECOND) / 1e6)

@@ -26,7 +26,6 @@ from vulcan_traces.links import LinkTrace
 
 MILLISECOND = 1_000_000
 SECOND = 1_000_000_000
-OPPORTUNITY = 1504
 
 
 def simulate(
@@ -90,17 +89,8 @@ def capacity(link: LinkTrace, begin_s: float, end_s: float) -> float:
     """Bits/s that the link carries on average from one time of its trace to another, s, on the wire."""
     if end_s <= begin_s:
         return 0.0
-    return (_carried(link, round(end_s * SECOND)) - _carried(link, round(begin_s * SECOND))) / (end_s - begin_s)
-
-
-def _carried(link: LinkTrace, until: int) -> float:
-    """Bits from the beginning of the trace until then, ns."""
-    cycles, rest = divmod(until, link.period)
-    if link.kind == "opportunities":
-        return OPPORTUNITY * 8.0 * (cycles * len(link.times) + int(np.searchsorted(link.times, rest, side="right")))
-    lengths = np.diff(np.append(link.times, link.period))
-    within = np.clip(rest - link.times, 0, lengths)
-    return (cycles * float(link.rates @ lengths) + float(link.rates @ within)) / SECOND
+    begin, end = link.carried_until(np.array([round(begin_s * SECOND), round(end_s * SECOND)]))
+    return float(end - begin) / (end_s - begin_s)
 
 
 def _algorithm(flow: Flow, policy: Policy | None) -> Algorithm:

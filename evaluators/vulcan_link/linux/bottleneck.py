@@ -10,17 +10,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from vulcan_traces.links import LinkTrace
+from vulcan_traces.links import OPPORTUNITY_BYTES, LinkTrace, repeated
 
-
-# What one opportunity carries: a packet of 1,500 bytes and the four that a TUN device puts before it
-OPPORTUNITY_BYTES = 1504
+# What a TUN device puts before a packet
 HEADER_BYTES = 4
 # Of packets without data: headers and options
 _MAX_CONTROL_BYTES = 120
@@ -224,17 +220,14 @@ def opportunity_times(trace: LinkTrace, until: int) -> NDArray[np.int64]:
 
     A trace of rates gives an opportunity whenever the link has had the time for one more 1,500-byte packet.
     """
-    repeats = -(-until // trace.period)
-    starts = np.arange(repeats, dtype=np.int64) * trace.period
+    trace = repeated(trace, until)
     if trace.kind == "opportunities":
-        every: NDArray[np.int64] = (starts[:, None] + trace.times[None, :]).reshape(-1)
-        return every[every <= until]
-    edges = np.append((starts[:, None] + trace.times[None, :]).reshape(-1), repeats * trace.period).astype(np.float64)
-    rates = np.tile(trace.rates, repeats)
-    carried = np.concatenate(([0.0], np.cumsum(rates * np.diff(edges) * 1e-9)))
+        return trace.times[trace.times <= until]
+    edges = np.append(trace.times, trace.period).astype(np.float64)
+    carried = np.concatenate(([0.0], np.cumsum(trace.rates * np.diff(edges) * 1e-9)))
     packets = np.arange(1, int(carried[-1] // _PACKET_BITS) + 1) * _PACKET_BITS
     # The first stretch at whose end the link has carried so much; its rate is above 0
     stretch = np.searchsorted(carried, packets, "left") - 1
-    when = edges[stretch] + (packets - carried[stretch]) / rates[stretch] * 1e9
+    when = edges[stretch] + (packets - carried[stretch]) / trace.rates[stretch] * 1e9
     times: NDArray[np.int64] = np.ceil(when - 1e-3).astype(np.int64)
     return times[times <= until]

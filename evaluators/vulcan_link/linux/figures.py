@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from vulcan.errors import UserError
-from vulcan_link.linux.bottleneck import OPPORTUNITY_BYTES, LinkLog
+from vulcan_link.linux.bottleneck import LinkLog
 from vulcan_link.linux.emulator import WakeupLateness
 from vulcan_link.linux.transfer import Received, SentFlow
 from vulcan_link.result import completion_figures, completion_of, jain, power_of
 from vulcan_link.scenario import HEADERS, Flow, Scenario
+from vulcan_traces.links import OPPORTUNITY_BYTES
 
 if TYPE_CHECKING:
     from vulcan.anvil import Policy

@@ -59,6 +59,17 @@ class LinkTrace:
         """Bits/s on average."""
         return self.bits / self.seconds
 
+    def carried_until(self, times: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the bits that the link carries from the beginning of its trace until each time, ns."""
+        cycles, rest = np.divmod(times, self.period)
+        if self.kind == "opportunities":
+            passed = np.searchsorted(self.times, rest, side="right")
+            return (OPPORTUNITY_BYTES * 8.0 * (cycles * len(self.times) + passed)).astype(np.float64)
+        starts = np.append(self.times, self.period)
+        until = np.concatenate(([0.0], np.cumsum(self.rates * np.diff(starts)))) / SECOND
+        bits: NDArray[np.float64] = (cycles * until[-1] + np.interp(rest, starts, until)).astype(np.float64)
+        return bits
+
 
 def make_link(
     name: str, kind: Kind, times: NDArray[np.int64], period: int, rates: NDArray[np.float64] | None = None
