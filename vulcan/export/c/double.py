@@ -14,7 +14,7 @@ from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.intervals import ANYTHING, OPERATION_BOUNDS, Interval
 from vulcan.anvil.semantics import MAX
 from vulcan.anvil.state_layout import OBSERVATIONS, Part, PopulationShape
-from vulcan.export.c.naming import helper_name, member_of, parameter_names, part_names
+from vulcan.export.c.naming import helper_name, member_of, parameter_names
 from vulcan.export.c.own_state import OwnState
 from vulcan.export.c.statements import Statements
 from vulcan.export.c.statistic_groups import Group, group_of
@@ -59,7 +59,7 @@ class Doubles:
 
     def kept(self, group: Group, part: Part) -> str:
         """Return the place of a part of the statistics."""
-        return f"{group.owner}->{group.prefix}{part_names(group.parts, self.signature)[part]}"
+        return f"{group.owner}->{group.member(part, self.signature)}"
 
     def feature(self, name: str) -> str:
         """Return the value of a feature, or of a history's answer."""

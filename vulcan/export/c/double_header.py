@@ -9,8 +9,8 @@ from vulcan.anvil.policy import interface_of
 from vulcan.anvil.state_layout import OBSERVATIONS, Part
 from vulcan.export.c.double import Doubles
 from vulcan.export.c.header import function, functions_of, needed, origin, struct, struct_of_features
-from vulcan.export.c.naming import feature_name, part_names
-from vulcan.export.c.own_state import OwnState, happens
+from vulcan.export.c.naming import feature_name
+from vulcan.export.c.own_state import OwnState
 from vulcan.export.c.statistic_groups import Group, groups_of
 from vulcan.export.provenance import Provenance
 from vulcan.task import Feature
@@ -28,12 +28,11 @@ class DoubleStatistics:
         self.before = f"before_{group.owner}"
 
     def members(self) -> Iterator[str]:
-        names = part_names(self.group.parts, self.shared.signature)
         for part, length in self.group.parts.items():
             kind = "int64_t" if part.kind in _WORDS else "double"
             size = f"[{self.shared.shapes[part.feature].buckets + 1}]" if part.kind == "population" else ""
             size = f"[{length}]" if part.kind in ("ring", "sorted") else size
-            yield f"{kind} {self.group.prefix}{names[part]}{size};"
+            yield f"{kind} {self.group.member(part, self.shared.signature)}{size};"
 
     def kept(self, part: Part) -> str:
         return self.shared.kept(self.group, part)
@@ -195,7 +194,7 @@ class _Header:
         # initial values of state name parameters
         constants = list(self.doubles.constants())
         functions = [*constants, *functions] if self.policy.program.variables else [*functions, *constants]
-        functions += self.doubles.functions({**self.openings, **self.handlers})
+        functions += self.doubles.functions({**self.openings, **self.own_state.handlers("static inline void")})
         library = needed(functions_of("double.h"), "\n".join(functions))
         use = _WITHOUT_ENTITY if self.entity is None else _WITH_ENTITY
         if others := [name for name in self.openings if name != self.policy.task.signature.function]:
@@ -228,15 +227,6 @@ class _Header:
         if isinstance(variable.initial, ir.Parameter):
             return self.doubles.parameters[variable.initial.name]
         return text if (text := repr(variable.initial.value)) != "0.0" else ""
-
-    @property
-    def handlers(self) -> dict[str, str]:
-        """Return the comment and the first line of each handler."""
-        made = {}
-        for name, event in self.own_state.events.items():
-            arguments = self.own_state.handler_arguments(name, self.own_state.shows_entity(name))
-            made[name] = f"{happens(event)}\nstatic inline void policy_{name}({', '.join(arguments)})"
-        return made
 
     @property
     def openings(self) -> dict[str, str]:

@@ -27,7 +27,6 @@ from vulcan.export.c.header import (
     struct_of_features,
 )
 from vulcan.export.c.naming import feature_name, flat, member_of
-from vulcan.export.c.own_state import happens
 from vulcan.export.c.statistic_groups import occasions
 from vulcan.export.provenance import Provenance
 from vulcan.task import Feature, Signature
@@ -97,9 +96,7 @@ def _parts(
     has_fields = bool(own_state.fields)
     seen = shown.replace(", ", ", const struct policy_entity *entity, ") if has_fields else shown
     openings = {policy.program.entry.name: f"POLICY_FUNCTION policy_fixed policy_score(const {seen})"}
-    for name, event in own_state.events.items():
-        arguments = own_state.handler_arguments(name, has_fields and own_state.shows_entity(name))
-        openings[name] = f"{happens(event)}\nPOLICY_FUNCTION int policy_{name}({', '.join(arguments)})"
+    openings |= own_state.handlers("POLICY_FUNCTION int", has_fields)
     functions = [
         *statistics.places(),
         function(
@@ -159,18 +156,14 @@ def _setter(name: str, feature: Feature, kinds: NumberFormats, is_used: bool) ->
     scaled = f"policy_scaled(value, {own} - scale)"
     if feature.type != "float":  # rounded down: 2.7 whole packets are 2
         scaled = f"scale > 0 && scale < 63 ? policy_scaled(value >> scale, {own}) : {scaled}"
-    return function(
-        f"POLICY_INLINE void policy_set_{flat(name)}(struct policy_features *features, policy_fixed value, int scale)",
-        [
-            f"value = {scaled};",
-            f"value = policy_max(policy_min(value, {integer(high)}), {integer(low)});",
-            f"features->{member_of(name)} = value; /* scale {own} */",
-        ],
-    )
+    bounded = f"value = policy_max(policy_min(value, {integer(high)}), {integer(low)});"
+    return _setting(name, [f"value = {scaled};", bounded, f"features->{member_of(name)} = value; /* scale {own} */"])
 
 
 def _plain_setter(name: str, scale: int) -> str:
-    return function(
-        f"POLICY_INLINE void policy_set_{flat(name)}(struct policy_features *features, policy_fixed value, int scale)",
-        [f"features->{member_of(name)} = policy_scaled(value, {scale} - scale); /* scale {scale} */"],
-    )
+    return _setting(name, [f"features->{member_of(name)} = policy_scaled(value, {scale} - scale); /* scale {scale} */"])
+
+
+def _setting(name: str, body: list[str]) -> str:
+    arguments = "struct policy_features *features, policy_fixed value, int scale"
+    return function(f"POLICY_INLINE void policy_set_{flat(name)}({arguments})", body)

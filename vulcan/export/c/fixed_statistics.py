@@ -13,7 +13,7 @@ from vulcan.anvil.state_layout import OBSERVATIONS, Part
 from vulcan.anvil.statistic_semantics import nearest_rank
 from vulcan.export.c.fixed_point import BITS, NumberFormat, NumberFormats, integer_bits, quantised, refusal
 from vulcan.export.c.header import each
-from vulcan.export.c.naming import flat, member_of, part_names
+from vulcan.export.c.naming import flat, member_of
 from vulcan.export.c.statistic_groups import Group, group_of, groups_of
 from vulcan.task import Signature
 
@@ -62,14 +62,11 @@ class FixedStatistics:
                 size = f"[{length}]" if part.kind in ("ring", "sorted") else ""
                 remark = "how many observations there were" if part == OBSERVATIONS else f"scale {self.scale(part)}"
                 remark += ", the newest first" if part.kind == "ring" else ", in order" if part.kind == "sorted" else ""
-                made.append(f"policy_fixed {self.name(group, part)}{size}; /* {remark} */")
+                made.append(f"policy_fixed {group.member(part, self.signature)}{size}; /* {remark} */")
         return made
 
-    def name(self, group: Group, part: Part) -> str:
-        return group.prefix + part_names(group.parts, self.signature)[part]
-
     def lvalue(self, group: Group, part: Part) -> str:
-        return f"state->{self.name(group, part)}"
+        return f"state->{group.member(part, self.signature)}"
 
     def observations(self, group: Group) -> str:
         return self.lvalue(group, OBSERVATIONS)

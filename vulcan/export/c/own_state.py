@@ -12,7 +12,7 @@ from vulcan.anvil import Policy, ir
 from vulcan.anvil.rewrite.dead_code import cells_read
 from vulcan.export.c.header import described, function, listed
 from vulcan.export.c.naming import CONTROLS, feature_name, member_of, own_names
-from vulcan.task import Entity, Event
+from vulcan.task import Entity
 
 GENERATOR = "policy_random"
 """The member that holds the state of the generator of random numbers."""
@@ -29,6 +29,7 @@ class OwnState:
     """
 
     def __init__(self, policy: Policy, number: str, word: str, initial: Spelling | None = None) -> None:
+        self.task = policy.task
         self.program = policy.program
         self.number = number
         self.word = word
@@ -37,7 +38,7 @@ class OwnState:
         self.draws = policy.plan.draws
         self.registers = [v for v in self.program.variables if not v.is_field]
         self.fields = [v for v in self.program.variables if v.is_field]
-        self.events = {handler.name: policy.task.event(handler.name) for handler in self.program.handlers}
+        self.events = {handler.name: self.task.event(handler.name) for handler in self.program.handlers}
         self.members: Mapping[str, str] = {
             **_members(self.registers),
             **_members(self.fields),
@@ -59,8 +60,8 @@ class OwnState:
         helpers = self.program.helpers
         return frozenset(helper.name for helper in helpers if cells_read(self.program, [helper]))
 
-    def shows_entity(self, handler: str) -> bool:
-        return any(isinstance(argument, Entity) for argument in self.events[handler].arguments)
+    def shows_entity(self, event: str) -> bool:
+        return any(isinstance(argument, Entity) for argument in self.task.event(event).arguments)
 
     # Declarations
 
@@ -120,21 +121,20 @@ class OwnState:
                 [f"state->policy.{GENERATOR} = seed;"],
             )
 
-    def handler_arguments(self, name: str, entity: bool) -> list[str]:
-        """Return the declared arguments of a handler; `entity` says whether it takes one."""
-        arguments = ["struct policy_state *state", "const struct policy_features *features"]
-        if entity:
-            arguments.insert(1, "struct policy_entity *entity")
-        if self.events[name].controls:
-            arguments.append(f"struct policy_controls *{CONTROLS}")
-        return arguments
+    def handlers(self, opening: str, entity: bool = True) -> dict[str, str]:
+        """Return the comment and the first line of each handler; `entity` says whether any of them takes one."""
+        made = {}
+        for name, event in self.events.items():
+            arguments = ["struct policy_state *state", "const struct policy_features *features"]
+            if entity and self.shows_entity(name):
+                arguments.insert(1, "struct policy_entity *entity")
+            if event.controls:
+                arguments.append(f"struct policy_controls *{CONTROLS}")
+            meaning = event.meaning.replace("*/", "* /").replace("/*", "/ *")
+            made[name] = f"/* {meaning} */\n{opening} policy_{name}({', '.join(arguments)})"
+        return made
 
 
 def _members(variables: list[ir.Variable]) -> Mapping[str, str]:
     names = own_names(v.name.partition(".")[2] for v in variables)
     return {v.name: names[v.name.partition(".")[2]] for v in variables}
-
-
-def happens(event: Event) -> str:
-    """Return the comment above the handler of an event."""
-    return f"/* {event.meaning.replace('*/', '* /').replace('/*', '/ *')} */"

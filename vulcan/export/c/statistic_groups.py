@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from vulcan.anvil import ir
 from vulcan.anvil.plan import Plan
 from vulcan.anvil.state_layout import OBSERVATIONS, Base, Part, block_of
+from vulcan.export.c.naming import part_names
 from vulcan.task import Signature
 
 
@@ -32,6 +33,10 @@ class Group:
     def owner(self) -> str:
         """The argument of the C functions that holds the group."""
         return "entity" if self.base == "entity" else "state"
+
+    def member(self, part: Part, signature: Signature) -> str:
+        """Return the name of a part's member."""
+        return self.prefix + part_names(self.parts, signature)[part]
 
     def of_kind(self, *kinds: str) -> Iterator[Part]:
         return (part for part in self.parts if part.kind in kinds)

@@ -13,7 +13,7 @@ from vulcan.anvil.state_layout import Part, PopulationShape
 from vulcan.export.c.double import Doubles, FunctionInDoubles
 from vulcan.export.c.double_header import DoubleStatistics
 from vulcan.export.c.header import answers, blocks_of, described, needed, origin
-from vulcan.export.c.naming import flat, helper_name, own_names, part_names
+from vulcan.export.c.naming import flat, helper_name, own_names
 from vulcan.export.c.own_state import GENERATOR, OwnState
 from vulcan.export.c.statistic_groups import Group, groups_of
 from vulcan.export.languages.table import WORDS, Language, Member
@@ -59,7 +59,7 @@ class PolicyFile(Doubles):
         spelled = own_names(names.values(), WORDS)
         self.places = {name: spelled[new] for name, new in names.items()}
         self.features: list[Member] = [(self.places[name], "number", "0.0", about) for name, about in shown.items()]
-        kept = {self.member(group, part) for group in groups for part in group.parts}
+        kept = {group.member(part, self.signature) for group in groups for part in group.parts}
         members = own_names((v.name.partition(".")[2] for v in policy.program.variables), WORDS | kept)
         self.members = {v.name: members[v.name.partition(".")[2]] for v in policy.program.variables}
 
@@ -85,12 +85,9 @@ class PolicyFile(Doubles):
     def whole(self, value: float) -> str:
         return self.number(float(value))
 
-    def member(self, group: Group, part: Part) -> str:
-        return group.prefix + part_names(group.parts, self.signature)[part]
-
     def kept(self, group: Group, part: Part) -> str:
         owner = "fields" if group.base == "entity" else "state"
-        return f"{owner}.{self.language.public(self.member(group, part))}"
+        return f"{owner}.{self.language.public(group.member(part, self.signature))}"
 
     def element(self, array: str, index: str) -> str:
         return f"{array}[{self.language.index.format(index)}]"
@@ -123,7 +120,9 @@ class PolicyFile(Doubles):
 
     def members_of(self, base: str) -> list[Member]:
         groups = [each for each in self.statistics if each.group.base == base]
-        return [(self.member(g.group, part), *self.blank(g, part), "") for g in groups for part in g.group.parts]
+        return [
+            (g.group.member(part, self.signature), *self.blank(g, part), "") for g in groups for part in g.group.parts
+        ]
 
     def observing(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the text of each function that keeps statistics."""
@@ -153,7 +152,7 @@ class PolicyFile(Doubles):
                 yield self.language.shown.format(name="state", type="State")
             return
         yield first.format(name="state", type="State")
-        if self.keeps_fields and (not is_handler or self.shows_entity(function.name)):
+        if self.keeps_fields and (not is_handler or self.own_state.shows_entity(function.name)):
             yield first.format(name="fields", type="Fields")
         yield self.language.shown.format(name="features", type="Features")
         if is_handler and self.policy.task.event(function.name).controls:
@@ -184,9 +183,6 @@ class PolicyFile(Doubles):
             return self.members[variable.name], "number", text, ""
         text = self.language.array.format(length=variable.length, value=text)
         return self.members[variable.name], "array", text, ""
-
-    def shows_entity(self, event: str) -> bool:
-        return any(isinstance(argument, Entity) for argument in self.policy.task.event(event).arguments)
 
     def missing(self) -> Iterator[str]:
         """Yield a function that returns 0 for each that the task names and the policy lacks, for code behind it."""
