@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, ir
+from vulcan.anvil.policy import effort
+from vulcan.anvil.semantics import GOLDEN, mix
 from vulcan.errors import UserError
-from vulcan_cache.layout import MAX_SAMPLED
-from vulcan_cache.mechanisms import MECHANISMS, MechanismRun, generator_state
+from vulcan_cache import layout, queue_layout
 
-__all__ = ["CacheResult", "check_sample_size", "generator_state", "simulate"]
+if TYPE_CHECKING:
+    from vulcan.anvil.native.compile import Native
+
+Counts = tuple[int, int, int, int]
+"""Misses, missed bytes, bypassed requests and a hash of what left."""
+
+FAST_COMPILE = 20e6
+"""Operations of a run below which optimised compilation costs more than it saves (docs/performance.md)."""
+
+RANKING_EVENTS = ("on_hit", "on_ghost_hit", "on_miss", "on_refuse", "on_evict", "on_insert")
+QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")
+"""Events of the mechanisms, in the order in which kernels take their handlers."""
+
+_OBSERVED = ("enter", "update", "leave")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +86,112 @@ def simulate(
     (requests,), receives the outcome of each request and, without `times`, the departure of its object
     (`kernels.common`). Raises UserError for a `sample_size` that is out of range.
     """
+    from vulcan.anvil.native.compile import aligned  # loads numba
+
     check_sample_size(sample_size)
-    misses, missed_bytes, bypassed, evicted = MECHANISMS[policy.mechanism](
-        MechanismRun(
-            policy=policy,
-            objects=objects,
-            sizes=sizes,
-            times=np.empty(0) if times is None else times,
-            weight=weight,
-            object_count=object_count if object_count is not None else int(objects.max(initial=0)) + 1,
-            capacity=capacity,
-            measure_from=measure_from,
-            sample_size=sample_size,
-            sample_seed=sample_seed,
-            history=np.empty(0, np.uint32) if history is None else history,
-        ),
+    count = object_count if object_count is not None else int(objects.max(initial=0)) + 1
+    is_queued = policy.mechanism == "queues"
+    operations = len(objects) * effort(policy.operations, policy.task)
+    native = policy.native((queue_layout if is_queued else layout).LAYOUT, hurried=operations < FAST_COMPILE)
+    records = aligned(count * 8)  # each in one cache line, whose memory is touched with the object's first request
+    common = (
+        objects,
+        sizes,
+        np.empty(0) if times is None else times,
+        float(weight),
+        native.new_globals(sample_seed),
+        records,
+        native.new_statistics(count),
+        np.uint64(native.entity_slots),
+        capacity,
+        measure_from,
+        np.empty(0, np.uint32) if history is None else history,
     )
+    if is_queued:
+        counts = _queued(policy, native, common, count)
+    else:
+        counts = _ranked(policy.mechanism, native, (*common, records.view(np.int64)), count, sample_size, sample_seed)
+    misses, missed_bytes, bypassed, evicted = counts
     measured = sizes[measure_from:]
     return CacheResult(len(measured), int(measured.sum(dtype=np.int64)), misses, missed_bytes, bypassed, int(evicted))
 
 
 def check_sample_size(count: int) -> None:
     """Raises UserError for a number of objects that cannot be drawn at an eviction."""
-    if not 1 <= count <= MAX_SAMPLED:
-        raise UserError(f"sample size {count}: from 1 to {MAX_SAMPLED} objects can be drawn at an eviction")
+    if not 1 <= count <= layout.MAX_SAMPLED:
+        raise UserError(f"sample size {count}: from 1 to {layout.MAX_SAMPLED} objects can be drawn at an eviction")
+
+
+def generator_state(seed: int) -> int:
+    """Return the initial state of the mechanism `sample`'s generator: splitmix64 of the seed, but never 0."""
+    return mix(seed * GOLDEN) or GOLDEN
+
+
+def _ranked(
+    mechanism: str, native: Native, common: tuple[Any, ...], object_count: int, sample_size: int, sample_seed: int
+) -> Counts:
+    from vulcan_cache.kernels import ranking  # compiles the kernels, or loads them
+    from vulcan_cache.kernels.heap import new_nodes
+
+    kernel: Callable[..., Counts] = getattr(ranking, mechanism)
+    timed = object_count if "recheck" in native.scores else 0
+    return kernel(
+        native.addresses("priority", "admit", "recheck", *_OBSERVED, *RANKING_EVENTS, "release"),
+        *common,
+        sample_size,
+        np.uint64(generator_state(sample_seed)),
+        new_nodes(object_count),
+        np.zeros(object_count + 1, np.uint32),
+        np.empty(sample_size, np.uint64),
+        new_nodes(timed),
+        np.full(timed, ranking.UNTIMED, np.uint32),
+    )
+
+
+def _queued(policy: Policy, native: Native, common: tuple[Any, ...], object_count: int) -> Counts:
+    from vulcan_cache.kernels.queues import queues  # compiles the kernel, or loads it
+
+    counts: Counts = queues(
+        native.addresses("share", "insert", "hit", "tail", "keep", *_OBSERVED, *QUEUE_EVENTS, "release"),
+        *common,
+        _shares_are_fixed(policy),
+        np.uint64(_tails_read(policy)),
+        _shows_at_hits(policy),
+        _moves_at_hits(policy),
+        np.zeros(queue_layout.QUEUES + 1),
+        np.zeros(2 * (object_count + queue_layout.GHOST + queue_layout.GHOST_LISTS), np.uint32),
+        np.zeros(object_count if "on_room" in native.events else 0, np.uint8),
+    )
+    return counts
+
+
+def _tails_read(policy: Policy) -> int:
+    """Return 1 if the policy reads a feature of `tails`, and the bit of each queue of whose record it reads one."""
+    plan, found = policy.plan, 0
+    for name in (*plan.features, *(statistic.feature for statistic in plan.statistics)):
+        group, _, feature = name.partition(".")
+        if group == "tails":
+            found |= 1 if feature.startswith("id") else 1 | 1 << int(feature[-1])
+    return found
+
+
+def _shows_at_hits(policy: Policy) -> bool:
+    """Check whether a hit's handler reads `tails`, or a statistic observes it at each event."""
+    observed = [statistic.feature for statistic in policy.plan.statistics]
+    handlers = [function for function in policy.program.handlers if function.name == "on_hit"]
+    read = [e.feature for f in handlers for e in ir.expressions(f.body) if isinstance(e, ir.Read)]
+    return any(name.startswith("tails.") for name in (*observed, *read))
+
+
+def _moves_at_hits(policy: Policy) -> bool:
+    """Check whether `hit` is anything but the number 0."""
+    return policy.program.alone("hit").entry.body != (ir.Return(ir.Number(0.0)),)
+
+
+def _shares_are_fixed(policy: Policy) -> bool:
+    """Check whether `share` reads nothing that changes while a trace runs, so that it need not be called repeatedly."""
+    share = policy.program.alone("share")
+    read = [e for function in share.functions for e in ir.expressions(function.body)]
+    changing = (ir.Statistic, ir.Occurrences, ir.Cell, ir.Element)
+    features = {e.feature for e in read if isinstance(e, ir.Read)}
+    return features <= {"queue", "cache.capacity"} and not any(isinstance(e, changing) for e in read)

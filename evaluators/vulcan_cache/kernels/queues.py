@@ -193,7 +193,7 @@ def _control(globals_, slot, low, high):
 
 
 @policy_kernel(
-    18,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `mechanisms.QUEUE_EVENTS`, release
+    18,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `simulate.QUEUE_EVENTS`, release
     types.boolean,  # whether shares stay as they are
     types.uint64,  # 1 if the policy reads anything of the objects at the tails, with a bit for each queue whose records
     types.boolean,  # whether it reads that at hits too

@@ -46,7 +46,7 @@ UNTIMED = 0xFFFFFFFF
 LATEST = float(2**40)
 
 _ranking = policy_kernel(
-    13,  # priority, admit, recheck, enter, update, leave, the handlers of `mechanisms.RANKING_EVENTS`, release
+    13,  # priority, admit, recheck, enter, update, leave, the handlers of `simulate.RANKING_EVENTS`, release
     I1,  # the memory of the records, for positions
     types.int64,  # objects drawn at an eviction
     types.uint64,  # seed of the draw
