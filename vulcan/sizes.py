@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from vulcan.errors import UserError
 
@@ -21,13 +21,6 @@ MAX_SIZE = 2**53
 _FORM = re.compile(r"(?P<number>[-+]?\d+(?:\.\d*)?|[-+]?\.\d+)\s*(?P<unit>%|[a-z]*)\Z", re.IGNORECASE)
 
 
-def split_size(text: str, units: Collection[str], *others: str) -> tuple[float, str] | None:
-    """Return the number and the lower-case unit, one of those given; None for anything else."""
-    match = _FORM.match(text.strip())
-    unit = match["unit"].lower() if match else ""
-    return None if match is None or unit not in (*units, *others) else (float(match["number"]), unit)
-
-
 def parse_size(
     text: str, units: Mapping[str, float], what: str, hint: str, *, whole: float = 0, most: float = MAX_SIZE
 ) -> float:
@@ -35,13 +28,22 @@ def parse_size(
 
     Raises UserError, with what the size is of and the hint, where the text is none or not from above 0 to `most`.
     """
-    split = split_size(text, units, "%" if whole else "")
-    if split is None:
+    match = _FORM.match(text.strip())
+    unit = match["unit"].lower() if match else ""
+    if match is None or not (unit in units or (unit == "%" and whole)):
         raise UserError(f"{what} {text!r} is not a size: write {hint}")
-    number, unit = split
+    number = float(match["number"])
     if number <= 0:
         raise UserError(f"{what} {text!r} is not above 0")
     size = number / 100 * whole if unit == "%" else number * units[unit]
     if size > most:
         raise UserError(f"{what} {text!r} is over {most:,.0f}")
     return size
+
+
+def parse_bytes(text: str, what: str, most: float = MAX_SIZE) -> int:
+    """Return the whole number of bytes that a text such as `4096` or `2MiB` means. Raises UserError."""
+    size = parse_size(text, BYTES, what, "a whole number of bytes (4096, 4KiB or 2MiB)", most=most)
+    if size != int(size):
+        raise UserError(f"{what} {text!r} is not a whole number of bytes")
+    return int(size)

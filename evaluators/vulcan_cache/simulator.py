@@ -16,9 +16,9 @@ from vulcan.evaluator import BaselineKind, Instance, Rung, Sweep
 from vulcan.findings import EvaluatorFinding
 from vulcan.lessons import Lesson
 from vulcan.robustness import GuardSource, SafePolicy
-from vulcan.simulator import Case, ExplainedSimulator, label_of, measured_range, override, sources
+from vulcan.simulator import Case, ExplainedSimulator, label_of, measured_range, override, parse_size, sources
 from vulcan.simulator.account import Account
-from vulcan.sizes import BYTES, split_size
+from vulcan.sizes import BYTES
 from vulcan.task import Json, Metrics, Split
 from vulcan_cache import following
 from vulcan_cache.account import Lookback, oracle_for
@@ -379,26 +379,15 @@ def capacity_in_bytes(text: str, trace: Trace) -> int:
     Bytes (`1000000`, `64MiB`), a share of the trace's footprint (`10%`), or a number of objects of its mean size
     (`1000obj`). Raises UserError where it is none of these, or is less than one byte.
     """
-    written = split_size(text, BYTES, "%", "obj", "objects")
-    if written is None:
-        raise UserError(f"cache size {text!r} is not a size: write bytes (64MiB), a share (10%) or objects (1000obj)")
-    number, unit = written
-    if number <= 0:
-        raise UserError(f"cache size {text!r} is not above 0")
-    if unit == "%":
-        size = number / 100 * trace.footprint
-    elif unit in ("obj", "objects"):
-        size = number * trace.footprint / trace.object_count
-    else:
-        size = number * BYTES[unit]
+    mean = trace.footprint / trace.object_count
+    hint = "bytes (64MiB), a share (10%) or objects (1000obj)"
+    size = parse_size(text, {**BYTES, "obj": mean, "objects": mean}, "cache size", hint, whole=trace.footprint)
     if size < 1:
-        share = f"; a share is written {100 * number:g}%" if not unit else ""
+        share = f"; a share is written {100 * size:g}%" if text.strip()[-1:].isdecimal() else ""
         raise UserError(
             f"cache size {text!r} is less than one byte of {trace.name}, whose footprint is {trace.footprint:,} "
             f"bytes{share}"
         )
-    if size > 2**53:
-        raise UserError(f"cache size {text!r} is over 2^53 bytes")
     return int(size)
 
 

@@ -16,7 +16,7 @@ from vulcan.findings import EvaluatorFinding
 from vulcan.simulator import Case, ExplainedSimulator, measured_range, override, parse_size, sources, within
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS
-from vulcan.sizes import BYTES
+from vulcan.sizes import BYTES, parse_bytes
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.account import Inputs, account, describe, hot_pages
 from vulcan_tiering.page_sample import KEEP, MIN_FAST_PAGES, ONE_IN, sample_of
@@ -62,7 +62,7 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
         several = [s[name] for name in _SEVERAL]
         plan = sources(s["trace"] or (), embedded, split)
         for (source, part, share), size, slow_tier, period in product(plan, s["fast_size"], *several):
-            counts = self._counts(source, size_in_bytes(s["page_size"], "page size"))
+            counts = self._counts(source, parse_bytes(s["page_size"], "page size"))
             start, stop = measured_range(share, counts.intervals, source, "intervals")
             capacity = size_in_pages(size, counts.pages, counts.page_size, "fast size")
             chosen = zip(several, (slow_tier, period), strict=True)
@@ -191,11 +191,3 @@ def size_in_pages(text: str, whole: int, page_size: int, what: str) -> int:
     if pages < 1:
         raise UserError(f"{what} {text!r} is less than one page of {page_size:,} bytes")
     return int(pages)
-
-
-def size_in_bytes(text: str, what: str) -> int:
-    """Raises UserError where the text is not a whole number of bytes, such as `4096` or `2MiB`."""
-    size = parse_size(text, BYTES, what, "a whole number of bytes (4096, 4KiB or 2MiB)")
-    if size != int(size):
-        raise UserError(f"{what} {text!r} is not a whole number of bytes")
-    return int(size)

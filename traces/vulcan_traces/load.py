@@ -16,6 +16,7 @@ import numpy as np
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.paths import is_table, table_file
+from vulcan.sizes import parse_bytes
 from vulcan_traces.notes import (
     BACKWARDS,
     CLIMBING,
@@ -29,7 +30,7 @@ from vulcan_traces.notes import (
     notes_of,
     one_line,
 )
-from vulcan_traces.parsing.column_spec import ColumnSpec, page_in_bytes, parse_column_spec
+from vulcan_traces.parsing.column_spec import MAX_PAGE, ColumnSpec, parse_column_spec
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.raw_requests import RawRequests
 from vulcan_traces.readers import FORMATS
@@ -82,7 +83,7 @@ def load_trace(
     source.check()
     given = parse_column_spec(columns) if columns is not None else ColumnSpec()
     if page_size is not None:
-        given = replace(given, page=page_in_bytes(page_size))
+        given = replace(given, page=parse_bytes(page_size, "page size", MAX_PAGE))
     chosen = _format_of(source, format, given)
     content = source.sha256()
     digest = _digest(content, chosen.name, repr(given), skip_bad_lines)

@@ -26,12 +26,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vulcan.errors import UserError, did_you_mean
-from vulcan.sizes import BYTES, split_size
+from vulcan.sizes import parse_bytes
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": ""}
 TIME_UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 COLUMNS = ("time", "id", "size", "volume", "op", "count", "key-size")
 _KEYS = (*COLUMNS, "ops", "page", "size-unit", "header", "delimiter", "time-unit", "ids")
+
+MAX_PAGE = 2**30
+"""Bytes of a page at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,9 @@ def parse_column_spec(text: str) -> ColumnSpec:
         elif key == "ops":
             spec = replace(spec, taken=tuple(name.strip().lower() for name in value.split("+")))
         elif key == "page":
-            spec = replace(spec, page=page_in_bytes(value))
+            spec = replace(spec, page=parse_bytes(value, "page size", MAX_PAGE))
         elif key == "size-unit":
-            spec = replace(spec, size_unit=_bytes(value, f"columns {text!r}: size-unit={value}", 2**20))
+            spec = replace(spec, size_unit=parse_bytes(value, f"columns {text!r}: size-unit", 2**20))
         else:
             columns.append((key, _column(key, value, text)))
     if "id" not in seen and (columns or not seen <= {"ops", "page"}):
@@ -88,19 +91,6 @@ def parse_column_spec(text: str) -> ColumnSpec:
     if columns and spec.taken and "op" not in seen:
         raise UserError(f"columns {text!r}: ops needs the column of the operation, as op=3")
     return replace(spec, columns=tuple(columns))
-
-
-def page_in_bytes(text: str) -> int:
-    """Return the bytes of a page such as `4KiB`. Raises UserError."""
-    return _bytes(text, f"page size {text!r}", 2**30)
-
-
-def _bytes(text: str, where: str, most: int) -> int:
-    written = split_size(text, BYTES)
-    size = written[0] * BYTES[written[1]] if written else 0
-    if not 1 <= size <= most or size != int(size):
-        raise UserError(f"{where}: write a whole number of bytes up to {most}, such as 4096 or 4KiB")
-    return int(size)
 
 
 _MAX_DIGITS = 9
