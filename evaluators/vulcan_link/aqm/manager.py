@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vulcan.anvil import Policy
-from vulcan.errors import UserError
 from vulcan_link import engine_state as m
 from vulcan_link.aqm import layout as q
 from vulcan_link.kernels.random_numbers import generator_state
 
-KINDS = {"red": q.RED, "pie": q.PIE, "policy": q.POLICY}
+_KINDS = {"red": q.RED, "pie": q.PIE}
 PACKET_BYTES = 1500
 _STREAM = 1 << 20
 _CALLED = {
@@ -40,24 +39,17 @@ class QueueManager:
     "Adaptive RED", 2001). `target_ms` is PIE's reference delay too (RFC 8033: 15).
     """
 
-    kind: Literal["red", "pie", "policy"]
-    policy: Policy | None = None
+    who: Policy | Literal["red", "pie"]
     seed: int = 1
     target_ms: float = 15.0
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UserError(f"queue manager {self.kind!r}: it must be one of {', '.join(KINDS)}")
-        if (self.kind == "policy") != (self.policy is not None):
-            raise UserError("a policy is given to the queue manager `policy`, and to no other")
 
     def install(self, settings: NDArray[np.int64], rate_bps: float, limit_packets: int) -> NDArray[np.float64]:
         """Write the manager into the kernel's settings. Returns its state, which must outlive the run."""
         from vulcan_link.kernels.queue_manager import manage
 
         state = np.zeros(q.OWN)
-        if self.policy is not None:
-            native = self.policy.native(q.LAYOUT)
+        if not isinstance(self.who, str):
+            native = self.who.native(q.LAYOUT)
             state = native.new_globals(self.seed)
             settings[[*_CALLED.values()]] = native.addresses(*_CALLED)
             state[q.PACKET] = PACKET_BYTES  # a timer may come before the first packet
@@ -76,7 +68,7 @@ class QueueManager:
         state[q.NEXT_UPDATE] = self.target_ms
         state[q.BURST] = 150.0
         settings[m.MANAGER] = manage.address
-        settings[m.MANAGER_KIND] = KINDS[self.kind]
+        settings[m.MANAGER_KIND] = _KINDS[self.who] if isinstance(self.who, str) else q.POLICY
         settings[m.MANAGER_STATE] = state.ctypes.data
         settings[m.MANAGER_SLOTS] = len(state)
         return state

@@ -85,7 +85,7 @@ class QueueSimulator(ExplainedSimulator[QueueSpec, LinkTrace, QueueRun]):
             who = shipped("active_queue_management", who)
         manager = None
         if not isinstance(who, str):
-            manager = QueueManager("policy", who, seed=spec.draws)
+            manager = QueueManager(who, seed=spec.draws)
         elif who == "red":
             manager = QueueManager("red", seed=spec.draws, target_ms=5.0)
         elif who == "pie":

@@ -17,7 +17,7 @@ from vulcan_traces.memory.page_counts import PageCounts
 from vulcan_traces.memory.workloads import KINDS, VERSION, parse_workload, record_workload
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.storage.array_store import Array, ArrayStore
-from vulcan_traces.synthetic.specification import whole
+from vulcan_traces.synthetic.specification import is_specification, whole
 
 FORMAT_VERSION = 1
 """Version in every digest: raise it when the decoding of a file or the cached format changes."""
@@ -35,8 +35,7 @@ def load_page_counts(spec: str | os.PathLike[str], page_size: int = 4096) -> Pag
     """
     _checked(page_size)
     text = os.fspath(spec)
-    kind, colon, rest = text.partition(":")
-    if colon and "/" not in text and (kind in KINDS or "=" in rest):
+    if is_specification(text, KINDS):
         workload = parse_workload(text)
         if own := whole(workload.values, "page_size"):
             page_size = _checked(own)

@@ -122,7 +122,9 @@ def _parts(
     ]
     setters = [_setter(name, feature, kinds, name in used) for name, feature in signature.features()]
     for name in sorted(asked):
-        setters.append(_plain_setter(name, kinds.feature(name).scale))
+        scale = kinds.feature(name).scale
+        value = f"policy_scaled(value, {scale} - scale); /* scale {scale} */"
+        setters.append(_setting(name, [f"features->{member_of(name)} = {value}"]))
     about = _ABOUT + (_ABOUT_STATE if policy.program.uses_state else "")
     yield origin(policy, provenance, "It needs a C compiler alone.", about)
     yield "#ifndef POLICY_H\n#define POLICY_H"
@@ -158,10 +160,6 @@ def _setter(name: str, feature: Feature, kinds: NumberFormats, is_used: bool) ->
         scaled = f"scale > 0 && scale < 63 ? policy_scaled(value >> scale, {own}) : {scaled}"
     bounded = f"value = policy_max(policy_min(value, {integer(high)}), {integer(low)});"
     return _setting(name, [f"value = {scaled};", bounded, f"features->{member_of(name)} = value; /* scale {own} */"])
-
-
-def _plain_setter(name: str, scale: int) -> str:
-    return _setting(name, [f"features->{member_of(name)} = policy_scaled(value, {scale} - scale); /* scale {scale} */"])
 
 
 def _setting(name: str, body: list[str]) -> str:

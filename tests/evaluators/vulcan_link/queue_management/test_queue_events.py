@@ -35,7 +35,7 @@ class PlainQueueManager:
     def __init__(self, policy: Policy, seed: int = 1, saves_draws: bool = False) -> None:
         self.run = policy.reference(seed)
         self.handles = bool(policy.program.handlers)
-        self.initial = QueueManager("policy", policy, seed)
+        self.initial = QueueManager(policy, seed)
         self.saves_draws = saves_draws
         self.timer = 0.0 if any(h.name == "on_timer" for h in policy.program.handlers) else math.inf
         self.shown = {f"queue.{name}": 0.0 for name in q.SHOWN}
@@ -203,7 +203,7 @@ def test_codel_written_as_a_policy_is_the_kernels_own_packet_by_packet(link: str
     """Every count and every delay is the same, to the bit."""
     for flows in (1, 5, 20):
         own = simulate(scenario(link, flows, kind="codel", ecn=ecn))
-        policy = simulate(scenario(link, flows, ecn=ecn), manager=QueueManager("policy", POLICIES["codel"]))
+        policy = simulate(scenario(link, flows, ecn=ecn), manager=QueueManager(POLICIES["codel"]))
         assert unmanaged(policy) == own
         assert own.dropped + own.marked > 3
 
@@ -224,7 +224,7 @@ def test_random_policies_with_state_decide_as_plain_python() -> None:
         compared = scenario(
             random.choice(LINKS), 2 + number % 3, ecn=number % 2 == 1, seconds=0.3, packets=random.choice((8, 40))
         )
-        native = simulate(compared, manager=QueueManager("policy", policy, seed=number))
+        native = simulate(compared, manager=QueueManager(policy, seed=number))
         assert native == plain_run(compared, PlainQueueManager(policy, seed=number)), policy.source
         dropped, marked = dropped + native.dropped, marked + native.marked
     assert dropped > 20
@@ -241,7 +241,7 @@ def test_a_timer_is_called_at_the_times_that_it_asks_for() -> None:
     right = counting(ticks.format("queue.timer_ms = 10"), "policy.n != queue.now_ms // 10 + 1")
     once = counting(ticks.format("pass"), "policy.n != 1")
     for policy in (right, once):
-        assert simulate(scenario(LINKS[0], 3), manager=QueueManager("policy", policy)).drop_share < 0.01
+        assert simulate(scenario(LINKS[0], 3), manager=QueueManager(policy)).drop_share < 0.01
 
 
 def test_what_is_in_the_queue_is_what_came_less_what_left() -> None:
@@ -249,10 +249,10 @@ def test_what_is_in_the_queue_is_what_came_less_what_left() -> None:
         "def on_enqueue(queue, packet):\n    policy.n += 1\n\n\ndef on_dequeue(queue, packet):\n    policy.n -= 1\n"
     )
     policy = counting(handlers, "policy.n != queue.packets")
-    assert simulate(scenario(LINKS[0], 1, packets=2000), manager=QueueManager("policy", policy)).dropped == 0
+    assert simulate(scenario(LINKS[0], 1, packets=2000), manager=QueueManager(policy)).dropped == 0
 
 
 def test_a_policy_may_drop_every_packet_as_it_departs() -> None:
     policy = counting("def on_dequeue(queue, packet):\n    packet.drop = 1\n", "0 * policy.n")
-    result = simulate(scenario(LINKS[0], 2), manager=QueueManager("policy", policy))
+    result = simulate(scenario(LINKS[0], 2), manager=QueueManager(policy))
     assert (result.delivered, result.dropped) == (0, result.sent)

@@ -35,7 +35,7 @@ def run(
 
 
 def policy(body: str) -> QueueManager:
-    return QueueManager("policy", check(f"def drop_probability(queue):\n    return {body}\n", TASK))
+    return QueueManager(check(f"def drop_probability(queue):\n    return {body}\n", TASK))
 
 
 def test_without_management_the_queue_stands_full() -> None:
