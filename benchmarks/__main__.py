@@ -153,10 +153,8 @@ def with_tables(page: str, document: Mapping[str, Any]) -> str:
     goals = {goal["name"]: goal for suite in document["suites"].values() for goal in suite.get("goals", ())}
     for suite, name, label in HEADLINES:
         if name in goals:
-            row = _row(suite, label, goals[name])
-            page = re.sub(
-                rf"^\| {re.escape(suite)} \| {re.escape(label)} \|.*$", lambda _, row=row: row, page, flags=re.M
-            )  # type: ignore[misc]
+            pattern = rf"^\| {re.escape(suite)} \| {re.escape(label)} \|.*$"
+            page = re.sub(pattern, _row(suite, label, goals[name]), page, flags=re.MULTILINE)
     tables = document["suites"].get(TABLED, {}).get("tables", ())
     if tables:
         lines = [line for line in BenchmarkTable.from_json(tables[0]).markdown() if line.startswith("|")]

@@ -146,9 +146,7 @@ def followed_metrics(
     known = {key: value for key, value in pairs[0][1].parameters.items() if key != "trace"}
 
     def measure() -> Metrics:
-        return evaluator.follow(  # type: ignore[attr-defined,no-any-return]
-            [(check(m.source, find_task(m.task)), instance) for m, instance in pairs], metric
-        )
+        return evaluator.follow([(check(m.source, find_task(m.task)), instance) for m, instance in pairs], metric)
 
     return cached_metrics(["library followed", source.name, *map(digest, members), metric, known], measure)
 
@@ -206,7 +204,7 @@ def measured(library: Library, sources: Sequence[Source]) -> tuple[list[Case], l
         print(f"{source.name}: {trace.requests:,} requests", file=sys.stderr)
         for size in SIZES:
             instance = instance_of(source, size, evaluator, TASK.name, {})
-            objects = int(instance.parameters["capacity"]) / mean_size  # type: ignore[call-overload]
+            objects = int(str(instance.parameters["capacity"])) / mean_size
             found = {n: evaluator.evaluate_baseline(n, instance) for n in ("fifo", *BOUNDS)}
             wanted = [
                 o for o in OBJECTIVES[: 1 + has_sizes]

@@ -29,7 +29,7 @@ from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.robustness import shipped
 from vulcan.searches.config import complete_settings
-from vulcan.task import Split
+from vulcan.task import Json, Split
 from vulcan_cache.simulate import simulate
 from vulcan_traces.memory import MEMORY_WORKLOADS
 
@@ -142,7 +142,8 @@ def evaluated(name: str, policy: str, times: int) -> Callable[[], object]:
     """Return a task's own policy, this many times on the first of its instances."""
     task = find_task(name)
     evaluator = load_evaluator(task)
-    given, split = ({}, task.split) if name not in ONE else ({"trace": [ONE[name]]}, Split(by="none"))
+    given: dict[str, Json] = {"trace": [ONE[name]]} if name in ONE else {}
+    split = Split(by="none") if name in ONE else task.split
     instance = next(i for i in evaluator.instances(complete_settings(task, given), split) if i.split == "train")
     evaluator.prepare([instance])
     ready = shipped(name, policy)

@@ -22,6 +22,7 @@ from vulcan.searches.evidence import (
 )
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import InstancesPrepared, RunStarted
+from vulcan.task import Json
 
 TASK = find_task("cache_eviction")
 W106 = DATA / "cache" / "caffeine" / "cloud_physics" / "w106.trace.xz"
@@ -53,7 +54,7 @@ class Ground:
 def ground(**options: Any) -> Ground:
     """Return the ground of a search with further options of `SearchConfig`."""
     there = W106.is_file()
-    settings = {
+    settings: dict[str, Json] = {
         "trace": [str(W106) if there else GENERATED],
         "trace_format": "be-u32" if there else None,
         "cache_size": ["10%"],

@@ -45,7 +45,7 @@ class Cell:
 
 
 def median(results: list[LinkResult], figure: str) -> float:
-    return statistics.median(getattr(result, figure) for result in results)
+    return float(statistics.median(getattr(result, figure) for result in results))
 
 
 def constant(per_millisecond: int) -> LinkTrace:

@@ -188,8 +188,8 @@ def closed_forms() -> tuple[list[str], list[Goal]]:
             wire(1000), Queue(packets=10_000), (Flow("reno", delay_ms=25.0, delayed_acks=False),), 400.0,
             loss=loss, measure_from_s=20.0,
         )  # fmt: skip
-        window = simulate(scenario).throughput_bps / 12_000 * 0.05
-        compare(f"square-root law, loss {loss:g}, packets", window, math.sqrt(1.5 / loss), 0.15)
+        packets = simulate(scenario).throughput_bps / 12_000 * 0.05
+        compare(f"square-root law, loss {loss:g}, packets", packets, math.sqrt(1.5 / loss), 0.15)
     return lines, goals
 
 

@@ -181,7 +181,7 @@ def write_large_trace(path: Path, requests: int, objects: int, *, alpha: float =
 
 def _ranks(uniform: npt.NDArray[np.float64], objects: int, alpha: float) -> npt.NDArray[np.float64]:
     power = 1 - alpha
-    return np.floor((1 + uniform * ((objects + 1) ** power - 1)) ** (1 / power))
+    return np.asarray(np.floor((1 + uniform * ((objects + 1) ** power - 1)) ** (1 / power)))
 
 
 def policy_for(mechanism: str, plan: str) -> Policy:

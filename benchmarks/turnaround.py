@@ -85,25 +85,25 @@ def one_turn(on: Ground, given: list[Reply]) -> dict[str, list[float]]:
     """Processor seconds of each stage for each candidate, called directly."""
     seconds: dict[str, list[float]] = {stage: [] for stage in STAGES}
 
-    def timed(stage: str, work: Callable[[], Any]) -> Any:
+    def timed(stage: str, work: Callable[..., Any], *given: Any, **options: Any) -> Any:
         began = time.process_time()
-        result = work()
+        result = work(*given, **options)
         seconds[stage].append(time.process_time() - began)
         return result
 
     with tempfile.TemporaryDirectory() as directory:
         store = SQLiteStore(Path(directory) / "run.db", create=True)
         for number, reply in enumerate([given[0], *given]):
-            source = timed("parse the reply", lambda reply=reply: extract_source(reply, "priority"))
-            policy: Policy = timed("check", lambda source=source: check(source, TASK))
-            timed("lint", lambda policy=policy: policy.warnings)
-            timed("compile (fast tier)", lambda policy=policy: policy.native(LAYOUT, hurried=True))
-            timed("decisions on the probe", lambda policy=policy: decisions_of(on.evaluator, policy))
+            source = timed("parse the reply", extract_source, reply, "priority")
+            policy: Policy = timed("check", check, source, TASK)
+            timed("lint", getattr, policy, "warnings")
+            timed("compile (fast tier)", policy.native, LAYOUT, hurried=True)
+            timed("decisions on the probe", decisions_of, on.evaluator, policy)
             if on.rung is not None:
-                timed("simulate the sample", lambda policy=policy: on.evaluator.evaluate(policy, on.rung))  # type: ignore[arg-type]
-            timed("compile", lambda policy=policy: policy.native(LAYOUT))
-            timed("simulate in full", lambda policy=policy: on.evaluator.evaluate(policy, on.full))
-            timed("store", lambda number=number, policy=policy: store.append(judged(number, policy)))
+                timed("simulate the sample", on.evaluator.evaluate, policy, on.rung)
+            timed("compile", policy.native, LAYOUT)
+            timed("simulate in full", on.evaluator.evaluate, policy, on.full)
+            timed("store", store.append, judged(number, policy))
         store.close()
     return {stage: values[1:] for stage, values in seconds.items() if values}
 

@@ -135,7 +135,8 @@ def result_of(case: Case, run: Path) -> dict[str, Any]:
     best = max(known, key=lambda policy: scores.of(policy, "validation"))
     base, chosen = scores.of(best, "test"), document["recommendation"]
     assert chosen is not None and record.chosen is not None
-    recommended = {name: policy for policy, name in known.items()}.get(chosen["policy"], chosen["candidate"])
+    recommended = chosen["policy"] if chosen["kind"] == "baseline" else chosen["candidate"]
+    assert recommended is not None
     everything = [*known, *scores.different()]
     return {
         "case": case.label, "unit": case.unit, "family": case.family, "seed": case.seed,

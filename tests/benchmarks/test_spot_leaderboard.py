@@ -12,15 +12,12 @@ from benchmarks import spot, spot_leaderboard, spot_public, spot_windows
 from benchmarks.spot_leaderboard import POLICIES, bills, measure
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
-from vulcan_spot.job import Prices, SpotJob
-from vulcan_spot.runs import JobRuns
-from vulcan_spot.simulate import simulate
-from vulcan_spot.windows import Windows
+from vulcan_spot.job import Prices
 
 PAGE = (ROOT / "docs" / "results" / "spot.md").read_text(encoding="utf-8")
 
 
-def policy(name: str, task: str):  # type: ignore[no-untyped-def]
+def policy(name: str, task: str) -> Policy:
     return check((POLICIES / f"{name}.py").read_text(encoding="utf-8"), find_task(task))
 
 
@@ -37,14 +34,10 @@ def test_scores_of_several_regions_are_those_of_the_page() -> None:
     marked = {"spot_prices": "| **{:.2f}** | **", "spot_looks": " | {:.2f} | "}
     for name, cell in marked.items():
         who = policy(name, "spot_multi")
-
-        def runs_of(job: SpotJob, windows: Windows, who: Policy = who) -> JobRuns:
-            return simulate(who, windows, job, net="published")
-
-        score, missed = measure(runs_of, spot_leaderboard.several_regions())
+        score, missed = measure(who, spot_leaderboard.several_regions())
         assert missed == 0
         assert cell.format(score) in PAGE
-        earlier, late = measure(runs_of, spot_leaderboard.earlier_regions())
+        earlier, late = measure(who, spot_leaderboard.earlier_regions())
         assert late == 0
         assert f"`{name}` has {earlier:.2f}" in PAGE or f"`{name}` {earlier:.2f}" in PAGE
 
@@ -59,11 +52,7 @@ def test_bills_are_the_score_where_every_region_has_the_one_price(tmp_path: Path
             made = json.dumps({"prices": [Prices().spot] * spot_windows.TICKS})
             (folder / f"{window}.json").write_text(made, encoding="utf-8")
     who = policy("spot_looks", "spot_multi")  # which reads no price
-
-    def runs_of(job: SpotJob, windows: Windows) -> JobRuns:
-        return simulate(who, windows, job, net="published")
-
-    score, missed = measure(runs_of, spot_leaderboard.several_regions())
+    score, missed = measure(who, spot_leaderboard.several_regions())
     own, public, late = bills(who, spot_leaderboard.several_regions(tmp_path))
     assert (own, public) == pytest.approx((score, score), abs=1e-9)
     assert missed == late == 0
@@ -73,6 +62,5 @@ def test_bills_are_the_score_where_every_region_has_the_one_price(tmp_path: Path
 def test_scores_of_one_region_are_those_of_the_page() -> None:
     cases = spot_leaderboard.one_region(30)
     for name, marks in (("spot_surplus", "**"), ("spot_reserve", ""), ("spot_levi", "")):
-        who = policy(name, "spot_single")
-        score, missed = measure(lambda job, w, who=who: simulate(who, w, job, net="published"), cases)
+        score, missed = measure(policy(name, "spot_single"), cases)
         assert f"| {marks}{score:.2f}{marks} | {marks}{missed}{marks} |" in PAGE
