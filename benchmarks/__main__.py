@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +128,9 @@ def run(suite: str, quick: bool) -> dict[str, Any]:
 def _lines(found: Mapping[str, Any]) -> list[str]:
     if "error" in found:
         return [f"FAILED {found['error']}"]
-    lines = list(found.get("text", ()))
+    lines = []
     for table in found.get("tables", ()):
-        lines += [*BenchmarkTable.from_json(table).text(), ""]
+        lines += [*BenchmarkTable.from_json(table).lines(), ""]
     lines += [f"left out: {what}" for what in found.get("left_out", ())]
     lines += [goal["line"] for goal in found["goals"]]
     return [*lines, f"({found['run_seconds']:.0f} s)"] if "run_seconds" in found else lines
@@ -157,8 +158,9 @@ def with_tables(page: str, document: Mapping[str, Any]) -> str:
             page = re.sub(pattern, _row(suite, label, goals[name]), page, flags=re.MULTILINE)
     tables = document["suites"].get(TABLED, {}).get("tables", ())
     if tables:
-        lines = [line for line in BenchmarkTable.from_json(tables[0]).markdown() if line.startswith("|")]
-        lines += [f"| {row[0]} | {row[1]} |" for row in tables[1]["rows"][1:]]  # the same policy run by others
+        first, by_others = map(BenchmarkTable.from_json, tables[:2])
+        more = tuple(row[:2] for row in by_others.rows[1:])  # the same policy
+        lines = [line for line in replace(first, rows=first.rows + more).lines() if line.startswith("|")]
         between = re.compile(rf"(<!-- begin {TABLED} -->\n).*?(<!-- end {TABLED} -->)", re.DOTALL)
         page = between.sub(lambda match: match[1] + "\n".join(lines) + "\n" + match[2], page)
     return page

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Goal, argument_parser, finish
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, argument_parser, finish
 from benchmarks.instance_traces import (
     DATA,
     MIN_HEADROOM,
@@ -252,34 +252,25 @@ def interval(cases: Sequence[Case], figure: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def figures(cases: Sequence[Case], ratio: Callable[[Case], float] = lambda c: c.by_library) -> dict[str, float]:
-    excesses = [c.excess(ratio(c)) for c in cases]
-    return {
-        "instances": len(cases),
-        "best": sum(e < -TIED for e in excesses),
-        "tied": sum(-TIED <= e <= TIED for e in excesses),
-        "within 5 %": sum(e <= 0.05 for e in excesses),
-        "mean score": statistics.fmean(c.score(ratio(c)) for c in cases),
-    }
-
-
 HOW: Mapping[str, Callable[[Case], float]] = {"one member": lambda c: c.by_library, "following": lambda c: c.followed}
 
 
-def tabulated(groups: Mapping[str, Sequence[Case]]) -> list[str]:
-    """Return the figures of each group, for one member and for what follows several, as a table."""
-    table = ["| | | instances | best | tied | within 5 % | mean score | ahead of the best baseline |"]
-    table.append(f"|{'---|' * 8}")
+def tabulated(groups: Mapping[str, Sequence[Case]]) -> BenchmarkTable:
+    """Return the figures of each group, for one member and for what follows several."""
+    rows = []
     for name, group in groups.items():
         for how, ratio in HOW.items() if group else ():
-            f = figures(group, ratio)
-            counts = " | ".join(str(f[key]) for key in ("instances", "best", "tied", "within 5 %"))
+            excesses = [c.excess(ratio(c)) for c in group]
+            best, tied = sum(e < -TIED for e in excesses), sum(-TIED <= e <= TIED for e in excesses)
+            counts = (len(group), best, tied, sum(e <= 0.05 for e in excesses))
             lead = partial(lead_of, ratio=ratio)
             low, high = interval(group, lead)
             bounds = f" [{low:+.4f}, {high:+.4f}]" if low < high else ""  # there is none of a single trace
-            mean = f"{statistics.fmean(map(lead, group)):+.4f}{bounds}"
-            table.append(f"| {name} | {how} | {counts} | {f['mean score']:.4f} | {mean} |")
-    return table
+            score = statistics.fmean(c.score(ratio(c)) for c in group)
+            ahead = f"{statistics.fmean(map(lead, group)):+.4f}{bounds}"
+            rows.append((name, how, *map(str, counts), f"{score:.4f}", ahead))
+    columns = ("", "", "instances", "best", "tied", "within 5 %", "mean score", "ahead of the best baseline")
+    return BenchmarkTable("The library and the best baseline", columns, tuple(rows))
 
 
 def lead_of(case: Case, ratio: Callable[[Case], float]) -> float:
@@ -287,10 +278,8 @@ def lead_of(case: Case, ratio: Callable[[Case], float]) -> float:
     return case.score(ratio(case)) - case.score(case.baselines[case.best_baseline])
 
 
-def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], list[Goal]]:
+def report(cases: Sequence[Case], left_out: Sequence[str]) -> BenchmarkResult:
     single = single_baseline(cases)
-    traces = len({c.trace for c in cases})
-    table = [f"{len(cases)} instances of {traces} traces; left out: {', '.join(left_out) or 'none'}", ""]
     families = {c.trace: SOURCE_OF[c.trace].family for c in cases}
     groups = {
         "all": cases,
@@ -298,9 +287,8 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], l
         **{f"{o} miss ratio": [c for c in cases if c.objective == o] for o in OBJECTIVES},
         **{f: [c for c in cases if families[c.trace] == f] for f in dict.fromkeys(families.values())},
     }
-    table += tabulated(groups)
     shared = [name for name in cases[0].members if all(name in case.members for case in cases)]
-    means: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "library, following": lambda c: c.score(c.followed),
         "library, one member": lambda c: c.score(c.by_library),
         "library, perfect choice": lambda c: c.score(c.perfect),
@@ -309,31 +297,35 @@ def report(cases: Sequence[Case], left_out: Sequence[str]) -> tuple[list[str], l
         **{f"baseline {n}": lambda c, n=n: c.score(c.baselines[n]) for n in everywhere(cases) if n != "fifo"},
         **{f"member {n}": lambda c, n=n: c.score(c.members[n]) for n in shared},
     }
-    table += ["", "mean score (relative reduction of the miss ratio against FIFO), 95 % interval over traces"]
-    summary = {}
-    for name, figure in means.items():
-        value, (low, high) = statistics.fmean(map(figure, cases)), interval(cases, figure)
-        summary[name] = {"mean": value, "low": low, "high": high}
-    for name, each in sorted(summary.items(), key=lambda pair: -pair[1]["mean"]):
-        table.append(f"  {name:34}{each['mean']:8.4f} [{each['low']:.4f}, {each['high']:.4f}]")
-    table += ["", "| instance | | Belady | best baseline | | following | | one member | | |", f"|{'---|' * 10}"]
+    means = {name: statistics.fmean(map(figure, cases)) for name, figure in figures.items()}
+    ranked = []
+    for name in sorted(means, key=lambda name: -means[name]):
+        low, high = interval(cases, figures[name])
+        ranked.append((name, f"{means[name]:.4f}", f"[{low:.4f}, {high:.4f}]"))
+    each = []
     for c in cases:
         best, followed, alone = (c.score(r) for r in (c.baselines[c.best_baseline], c.followed, c.by_library))
-        table.append(
-            f"| {c.trace}@{c.size} | {c.objective} | {c.score(c.bounds['belady']):.4f} | {c.best_baseline} | {best:.4f}"
-            f" | {followed:.4f} | {c.excess(c.followed):+.2%}"
-            f" | {c.chosen} | {alone:.4f} | {c.excess(c.by_library):+.2%} |"
-        )
+        each.append(
+            (f"{c.trace}@{c.size}", c.objective, f"{c.score(c.bounds['belady']):.4f}", c.best_baseline, f"{best:.4f}",
+             f"{followed:.4f}", f"{c.excess(c.followed):+.2%}", c.chosen, f"{alone:.4f}",
+             f"{c.excess(c.by_library):+.2%}")
+        )  # fmt: skip
+    columns = ("instance", "", "Belady", "best baseline", "", "following", "", "one member", "", "")
+    tables = (
+        tabulated(groups),
+        BenchmarkTable("Mean score, 95 % interval over traces", ("", "mean", "interval"), tuple(ranked)),
+        BenchmarkTable("Scores, and misses over the best baseline's", columns, tuple(each)),
+    )
     best_or_tied = sum(c.excess(c.followed) <= TIED for c in cases)
     within = sum(c.excess(c.followed) <= 0.05 for c in cases)
-    mean, of_single = (summary[name]["mean"] for name in ("library, following", f"baseline {single}"))
-    goals = [
+    mean, of_single = means["library, following"], means[f"baseline {single}"]
+    goals = (
         Goal(f"share of {len(cases)} instances on which it is best or tied", best_or_tied / len(cases), 0.6),
-        Goal("mean score above that of the best baseline of each instance", mean - summary[BEST]["mean"], 0.0),
+        Goal("mean score above that of the best baseline of each instance", mean - means[BEST], 0.0),
         Goal("share of instances within 5 % of the best baseline", within / len(cases), 0.95),
         Goal(f"mean score above that of the best single baseline, {single}", mean - of_single, 0.0),
-    ]
-    return table, goals
+    )
+    return BenchmarkResult(tables, goals, tuple(left_out))
 
 
 def main() -> None:
@@ -357,7 +349,7 @@ def main() -> None:
         )
         cases += found[0]
         left_out += found[1]
-    finish(options, *report(cases, left_out))
+    finish(options, report(cases, left_out))
 
 
 if __name__ == "__main__":

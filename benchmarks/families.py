@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(str(error))
     scores.to_csv(given.out / f"{given.task}.csv")
     for table in tables(scores):
-        print("\n".join([*table.markdown(), ""]))
+        print("\n".join([*table.lines(), ""]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 DATA = Path(os.environ.get("VULCAN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 """Directory of real traces: VULCAN_DATA, or `shared/data` next to the checkout."""
@@ -110,24 +110,18 @@ class BenchmarkTable:
         if wrong := [row for row in self.rows if len(row) != len(self.columns)]:
             raise ValueError(f"table {self.title!r}: a row of {len(wrong[0])} cells for {len(self.columns)} columns")
 
-    def text(self) -> Iterator[str]:
-        """In lines, for a terminal."""
-        grid = (self.columns, *self.rows)
-        widths = [max(len(row[n]) for row in grid) for n in range(len(self.columns))]
-        yield self.title
-        for row in grid:
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of a Markdown table, aligned for a terminal too."""
+        grid = [[cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+        yield from (f"**{self.title}**", "")
+        for number, row in enumerate(grid):
             first, *others = (
                 cell.rjust(w) if n else cell.ljust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))
             )
-            yield "  ".join(("", first, *others)).rstrip()
-        if self.note:
-            yield f"  {self.note}"
-
-    def markdown(self) -> Iterator[str]:
-        """In lines, for a page."""
-        yield from (f"**{self.title}**", "", f"| {' | '.join(self.columns)} |", "|---" * len(self.columns) + "|")
-        for row in self.rows:
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+            yield f"| {' | '.join((first, *others))} |"
+            if number == 0:
+                yield "|---" * len(widths) + "|"
         if self.note:
             yield from ("", self.note)
 
@@ -158,7 +152,7 @@ class BenchmarkResult:
     def lines(self, quick: bool) -> Iterator[str]:
         """All of it in lines, for a terminal."""
         for table in self.tables:
-            yield from (*table.text(), "")
+            yield from (*table.lines(), "")
         yield from (f"left out: {what}" for what in self.left_out)
         yield from (goal.line(quick) for goal in self.goals)
 
@@ -177,6 +171,11 @@ def interleaved(
             if repetition:
                 seconds[name].append(clock() - began)
     return seconds
+
+
+def medians(contestants: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, float]:
+    """Median seconds of each contestant, as `interleaved` runs them."""
+    return {name: statistics.median(took) for name, took in interleaved(contestants, repetitions).items()}
 
 
 def ratio(slower: Sequence[float], faster: Sequence[float]) -> float:
@@ -229,10 +228,6 @@ def _lines(path: str | Path) -> list[str]:
     return place.read_text().splitlines() if place.is_file() else []
 
 
-def arguments(description: str) -> argparse.Namespace:
-    return argument_parser(description).parse_args()
-
-
 def argument_parser(description: str) -> argparse.ArgumentParser:
     """Return a parser of the options that every suite has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -244,31 +239,19 @@ def argument_parser(description: str) -> argparse.ArgumentParser:
 
 def run_suite(description: str, measure: Callable[[bool], BenchmarkResult]) -> None:
     """The main function of a suite: measure, print, and exit as `--check` asks."""
-    options = arguments(description)
+    options = argument_parser(description).parse_args()
     try:
-        findings = measure(options.quick)
+        finish(options, measure(options.quick))
     except NotMeasurable as reason:
-        leave_out(str(reason))
-    document = findings.to_json(options.quick)
-    _finish(options, document, list(findings.lines(options.quick)), findings.goals)
+        print(f"left out: {reason}", file=sys.stderr)
+        sys.exit(LEFT_OUT)
 
 
-def leave_out(reason: str) -> NoReturn:
-    """End a suite that cannot run here."""
-    print(f"left out: {reason}", file=sys.stderr)
-    sys.exit(LEFT_OUT)
-
-
-def finish(options: argparse.Namespace, table: Sequence[str], goals: Sequence[Goal]) -> None:
+def finish(options: argparse.Namespace, result: BenchmarkResult) -> None:
     """Print the result, and exit as `--check` asks."""
-    document = {"text": list(table), "goals": [goal.to_json(options.quick) for goal in goals]}
-    _finish(options, document, [*table, "", *(goal.line(options.quick) for goal in goals)], goals)
-
-
-def _finish(options: argparse.Namespace, document: dict[str, Any], lines: Sequence[str], goals: Sequence[Goal]) -> None:
     if options.json:
-        print(json.dumps({**document, "machine": machine()}, indent=2))
+        print(json.dumps({**result.to_json(options.quick), "machine": machine()}, indent=2))
     else:
-        print("\n".join(lines))
-    if options.check and any(goal.fails(options.quick) for goal in goals):
+        print("\n".join(result.lines(options.quick)))
+    if options.check and any(goal.fails(options.quick) for goal in result.goals):
         sys.exit(1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 import time
 
-from benchmarks.harness import Goal, arguments, finish
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.link_cells import ns3_cells, wire
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
@@ -30,34 +30,36 @@ def seconds_of(scenario: Scenario, turns: int) -> tuple[float, int]:
     return min(took), sent
 
 
-def main() -> None:
-    options = arguments("packets per second of the link simulator")
-    turns = 3 if options.quick else 7
+def measure(quick: bool) -> BenchmarkResult:
+    turns = 3 if quick else 7
     simulate(Scenario(wire(1), Queue(packets=10), (Flow("reno"),), 0.1))  # compiles, or loads what was
-    table = [f"{'one flow':34}{'packets':>10}{'seconds':>10}{'Mpackets/s':>12}"]
-    speeds = {}
+    rows, speeds = [], {}
     for algorithm in ("fixed", "reno", "cubic", "bbr"):
         flow = Flow(algorithm, delay_ms=20.0, parameter=400.0)
-        scenario = Scenario(wire(96), Queue(packets=320), (flow,), 60.0 if options.quick else 120.0)
+        scenario = Scenario(wire(96), Queue(packets=320), (flow,), 60.0 if quick else 120.0)
         took, sent = seconds_of(scenario, turns)
         speeds[algorithm] = sent / took
-        table.append(f"{algorithm + ', 96 Mbit/s, buffer 1 BDP':34}{sent:10}{took:10.4f}{sent / took / 1e6:12.2f}")
-    table += ["", f"{'ns-3.44 on the same cell':34}{'ns-3, s':>10}{'ours, s':>10}{'times':>12}"]
-    times = []
+        rows.append((algorithm, str(sent), f"{took:.4f}", f"{sent / took / 1e6:.2f}"))
+    cells, times = [], []
     for cell in ns3_cells():
-        if options.quick and cell.rate_mbps > 48:
+        if quick and cell.rate_mbps > 48:
             continue
         took, _ = seconds_of(cell.scenario, turns)
         times.append(cell.reference["wall"] / took)
-        table.append(f"{cell.name:34}{cell.reference['wall']:10.2f}{took:10.4f}{times[-1]:12.0f}")
-    goals = [
+        cells.append((cell.name, f"{cell.reference['wall']:.2f}", f"{took:.4f}", f"{times[-1]:.0f}"))
+    goals = (
         Goal("one flow of CUBIC, packets per second", speeds["cubic"], PACKETS_PER_SECOND, in_quick=False),
         Goal("one flow of Reno, packets per second", speeds["reno"], PACKETS_PER_SECOND, in_quick=False),
         Goal("times ns-3, the least of the cells", min(times), TIMES_NS3),
         Goal("times ns-3, the median of the cells", statistics.median(times), TIMES_NS3),
-    ]
-    finish(options, table, goals)
+    )
+    columns = ("one flow, 96 Mbit/s, buffer 1 BDP", "packets", "seconds", "million packets a second")
+    tables = (
+        BenchmarkTable("Packets per second", columns, tuple(rows)),
+        BenchmarkTable("ns-3.44 on the same cells", ("cell", "ns-3, s", "ours, s", "times"), tuple(cells)),
+    )
+    return BenchmarkResult(tables, goals)
 
 
 if __name__ == "__main__":
-    main()
+    run_suite(__doc__ or "", measure)

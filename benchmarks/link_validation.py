@@ -13,13 +13,11 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.harness import Goal, arguments, finish
+from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from benchmarks.link_cells import SEEDS, Cell, constant, linux_cells, median, ns3_cells, wire
 from vulcan_link.result import LinkResult
 from vulcan_link.scenario import Flow, Queue, Scenario
 from vulcan_link.simulate import simulate
-
-QUICK_SEEDS = SEEDS[:3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,52 +65,46 @@ UTILISATION, DELAY, P95 = 0.015, 0.1, 0.1
 
 def linux_table(
     cells: list[Cell], seeds: tuple[int, ...]
-) -> tuple[list[str], list[dict[str, Any]], dict[str, list[LinkResult]]]:
-    lines = [
-        f"{'Linux 6.18 over Mahimahi':38}| {'utilisation':>13}  ratio | {'average delay, ms':>15}  ratio | "
-        f"{'p95, ms':>11}  ratio | {'loss, %':>11}  ratio | {'Jain':>11}"
-    ]
-    rows, results = [], {}
+) -> tuple[BenchmarkTable, list[dict[str, Any]], dict[str, list[LinkResult]]]:
+    lines, rows, results = [], [], {}
     for cell in cells:
         measured = results[cell.name] = cell.run(seeds)
-        reference = cell.reference
         row: dict[str, Any] = {"cell": cell.name}
-        parts = [f"{cell.name:38}"]
+        parts = [cell.name]
         for name, figure, scale, form in (
-            ("util", "utilisation", 1, "6.4f"),
-            ("qd_avg", "queueing_delay_avg_ms", 1, "7.2f"),
-            ("qd_p95", "queueing_delay_p95_ms", 1, "5.0f"),
-            ("loss", "drop_share", 100, "5.3f"),
-            ("jain", "jain", 1, "5.3f"),
+            ("util", "utilisation", 1, ".4f"),
+            ("qd_avg", "queueing_delay_avg_ms", 1, ".2f"),
+            ("qd_p95", "queueing_delay_p95_ms", 1, ".0f"),
+            ("loss", "drop_share", 100, ".3f"),
+            ("jain", "jain", 1, ".3f"),
         ):
-            ours, theirs = median(measured, figure), reference[name]
-            ratio = ours / theirs if theirs else math.nan
-            row[name] = {"simulator": ours, "linux": theirs, "ratio": None if math.isnan(ratio) else ratio}
-            parts.append(
-                f"{ours * scale:{form}} {theirs * scale:{form}}" + ("" if name == "jain" else f" {ratio:6.2f}")
-            )
+            ours, theirs = median(measured, figure), cell.reference[name]
+            row[name] = {"simulator": ours, "linux": theirs, "ratio": ours / theirs if theirs else None}
+            ratio = f" = {ours / theirs:.2f}" if theirs and name != "jain" else ""
+            parts.append(f"{ours * scale:{form}} / {theirs * scale:{form}}{ratio}")
         rows.append(row)
-        lines.append(" | ".join(parts))
-    return lines, rows, results
+        lines.append(tuple(parts))
+    left = 31 - len(linux_cells())
+    note = f"{left} cells are left out, for their traces are not there; set VULCAN_DATA" if left else ""
+    columns = ("cell", "utilisation", "average delay, ms", "p95, ms", "loss, %", "Jain")
+    return BenchmarkTable("Simulator / Linux 6.18 over Mahimahi", columns, tuple(lines), note), rows, results
 
 
-def range_lines(results: dict[str, list[LinkResult]]) -> tuple[list[str], list[Goal]]:
-    lines = ["", f"{'acceptance ranges':24}{'figure':24}{'measured':>10}  {'range':15}{'within':8}{'bound held':15}"]
-    goals = []
+def range_table(results: dict[str, list[LinkResult]]) -> tuple[BenchmarkTable, list[Goal]]:
+    rows, goals = [], []
     for accepted in RANGES:
         if accepted.cell not in results:
             continue
         value = median(results[accepted.cell], accepted.figure)
         low, high = accepted.bound
-        within = accepted.low - 1e-9 <= value <= accepted.high + 1e-9
-        lines.append(
-            f"{accepted.cell:24}{accepted.figure:24}{value:10.4f}  {f'{accepted.low:g} to {accepted.high:g}':15}"
-            f"{'yes' if within else 'NO':8}{f'{low:g} to {high:g}':15}"
-        )
+        within = "yes" if accepted.low - 1e-9 <= value <= accepted.high + 1e-9 else "NO"
+        wanted = f"{accepted.low:g} to {accepted.high:g}"
+        rows.append((accepted.cell, accepted.figure, f"{value:.4f}", wanted, within, f"{low:g} to {high:g}"))
         if low > 0:
             goals.append(Goal(f"{accepted.cell}, {accepted.figure}", value, low))
         goals.append(Goal(f"{accepted.cell}, {accepted.figure}", value, high, at_least=False))
-    return lines, goals
+    columns = ("cell", "figure", "measured", "range", "within", "bound held")
+    return BenchmarkTable("Acceptance ranges", columns, tuple(rows)), goals
 
 
 def closeness(rows: list[dict[str, Any]]) -> list[Goal]:
@@ -137,38 +129,33 @@ def closeness(rows: list[dict[str, Any]]) -> list[Goal]:
     ]
 
 
-def ns3_table(cells: list[Cell]) -> tuple[list[str], list[Goal]]:
+def ns3_table(cells: list[Cell]) -> tuple[BenchmarkTable, Goal]:
     """Utilisation is of IP bytes; ns-3's delay is one way, so the propagation and 1,500 bytes' time are taken off."""
-    lines = ["", f"{'ns-3.44':38}| {'utilisation':>13}  ratio | {'average delay, ms':>15} | {'p95, ms':>11} | lost"]
-    apart = []
+    rows, apart = [], []
     for cell in cells:
         result = simulate(cell.scenario)
         flows = cell.reference["flows"]
         off = cell.reference["owd"] + 12.0 / cell.rate_mbps
-        packets = sum(flow["rx"] for flow in flows)
-        theirs = {
-            "util": cell.reference["sum_mbps"] / cell.rate_mbps,
-            "qd_avg": sum(flow["delay_avg_ms"] * flow["rx"] for flow in flows) / packets - off,
-            "qd_p95": max(flow["delay_p95_ms"] for flow in flows) - off,
-            "lost": sum(flow["lost"] for flow in flows),
-        }
-        ratio = result.utilisation / theirs["util"]
+        utilisation = cell.reference["sum_mbps"] / cell.rate_mbps
+        average = sum(flow["delay_avg_ms"] * flow["rx"] for flow in flows) / sum(flow["rx"] for flow in flows) - off
+        p95 = max(flow["delay_p95_ms"] for flow in flows) - off
+        ratio = result.utilisation / utilisation
         apart.append(abs(ratio - 1))
-        lines.append(
-            f"{cell.name:38}| {result.utilisation:6.4f} {theirs['util']:6.4f} {ratio:6.2f} | "
-            f"{result.queueing_delay_avg_ms:7.2f} {theirs['qd_avg']:7.2f} | "
-            f"{result.queueing_delay_p95_ms:5.1f} {theirs['qd_p95']:5.1f} | {result.dropped} {theirs['lost']}"
-        )
-    name = "median deviation of utilisation from ns-3, share"
-    return lines, [Goal(name, statistics.median(apart), 0.05, at_least=False)]
+        rows.append(
+            (cell.name, f"{result.utilisation:.4f} / {utilisation:.4f} = {ratio:.2f}",
+             f"{result.queueing_delay_avg_ms:.2f} / {average:.2f}", f"{result.queueing_delay_p95_ms:.1f} / {p95:.1f}",
+             f"{result.dropped} / {sum(flow['lost'] for flow in flows)}")
+        )  # fmt: skip
+    columns = ("cell", "utilisation", "average delay, ms", "p95, ms", "lost")
+    goal = Goal("median deviation of utilisation from ns-3, share", statistics.median(apart), 0.05, at_least=False)
+    return BenchmarkTable("Simulator / ns-3.44", columns, tuple(rows)), goal
 
 
-def closed_forms() -> tuple[list[str], list[Goal]]:
-    lines = ["", f"{'closed forms':46}{'simulator':>11}{'theory':>11}{'ratio':>8}"]
-    goals = []
+def closed_forms() -> tuple[BenchmarkTable, list[Goal]]:
+    rows, goals = [], []
 
     def compare(name: str, measured: float, theory: float, within: float) -> None:
-        lines.append(f"{name:46}{measured:11.4f}{theory:11.4f}{measured / theory:8.3f}")
+        rows.append((name, f"{measured:.4f}", f"{theory:.4f}", f"{measured / theory:.3f}"))
         goals.append(Goal(f"{name}: deviation, share", abs(measured / theory - 1), within, at_least=False))
 
     for window in (10, 20, 40):
@@ -190,7 +177,7 @@ def closed_forms() -> tuple[list[str], list[Goal]]:
         )  # fmt: skip
         packets = simulate(scenario).throughput_bps / 12_000 * 0.05
         compare(f"square-root law, loss {loss:g}, packets", packets, math.sqrt(1.5 / loss), 0.15)
-    return lines, goals
+    return BenchmarkTable("Closed forms", ("law", "simulator", "theory", "ratio"), tuple(rows)), goals
 
 
 def sawtooth(pipe: float, buffer: float) -> float:
@@ -219,15 +206,14 @@ def first_share(flows: tuple[Flow, ...], packets: int, seed: int, begin: float) 
     return result.flows[0].goodput_bps / result.goodput_bps, result.jain
 
 
-def shares() -> tuple[list[str], list[Goal]]:
+def shares() -> tuple[BenchmarkTable, list[Goal]]:
     """BBR against CUBIC, and CUBIC against itself: who gets how much, by the depth of the buffer."""
-    lines = ["", "two flows, 48 Mbit/s, 20 ms each way, 120 s; medians of three seeds"]
-    goals = []
+    rows, goals = [], []
     pipe = 160
     for depth in (0.25, 0.5, 1, 2, 4, 8, 16):
         flows = (Flow("bbr", delay_ms=20.0), Flow("cubic", delay_ms=20.0))
         share = statistics.median(first_share(flows, round(depth * pipe), seed, 20.0)[0] for seed in (1, 2, 3))
-        lines.append(f"{f'BBR against CUBIC, buffer {depth:g} BDP: share':46}{share:11.3f}")
+        rows.append((f"BBR against CUBIC, buffer {depth:g} BDP: share", f"{share:.3f}"))
         if depth <= 1:
             goals.append(Goal(f"BBR's share against CUBIC, buffer {depth:g} BDP", share, 0.6))
         if depth >= 4:
@@ -235,32 +221,25 @@ def shares() -> tuple[list[str], list[Goal]]:
     for depth in (0.5, 1, 4):
         flows = (Flow("cubic", delay_ms=20.0), Flow("cubic", delay_ms=20.0, start_s=5.0))
         jain = statistics.median(first_share(flows, round(depth * pipe), seed, 40.0)[1] for seed in (1, 2, 3))
-        lines.append(f"{f'CUBIC against CUBIC, buffer {depth:g} BDP: Jain':46}{jain:11.3f}")
+        rows.append((f"CUBIC against CUBIC, buffer {depth:g} BDP: Jain", f"{jain:.3f}"))
         goals.append(Goal(f"two CUBIC flows, buffer {depth:g} BDP: Jain", jain, 0.9))
-    return lines, goals
+    title = "Two flows, 48 Mbit/s, 20 ms each way, 120 s; medians of three seeds"
+    return BenchmarkTable(title, ("flows", "figure"), tuple(rows)), goals
 
 
-def main() -> None:
-    options = arguments("the link simulator against Linux, ns-3 and closed forms")
-    seeds = QUICK_SEEDS if options.quick else SEEDS
-    cells = linux_cells()
-    if options.quick:
+def measure(quick: bool) -> BenchmarkResult:
+    cells, others = linux_cells(), ns3_cells()
+    if quick:
         cells = [cell for cell in cells if cell.reference["trace"] in ("const12", "Verizon-LTE-short.down")]
-    lines, rows, results = linux_table(cells, seeds)
-    ranges, goals = range_lines(results)
-    goals += closeness(rows)
-    others = ns3_cells()
-    if options.quick:
         others = [cell for cell in others if cell.rate_mbps == 12]
-    ns3_lines, ns3_goals = ns3_table(others)
-    form_lines, form_goals = closed_forms()
-    share_lines, share_goals = shares()
-    table = [*lines, *ranges, *ns3_lines, *form_lines, *share_lines]
-    missing = 31 - len(linux_cells())
-    if missing:
-        table.append(f"{missing} cells of Linux are left out, for their traces are not there; set VULCAN_DATA")
-    finish(options, table, [*goals, *ns3_goals, *form_goals, *share_goals])
+    linux, rows, results = linux_table(cells, SEEDS[:3] if quick else SEEDS)
+    ranges, goals = range_table(results)
+    ns3, ns3_goal = ns3_table(others)
+    forms, form_goals = closed_forms()
+    fairness, share_goals = shares()
+    tables = (linux, ranges, ns3, forms, fairness)
+    return BenchmarkResult(tables, (*goals, *closeness(rows), ns3_goal, *form_goals, *share_goals))
 
 
 if __name__ == "__main__":
-    main()
+    run_suite(__doc__ or "", measure)

@@ -10,10 +10,9 @@ servers.
 
 from __future__ import annotations
 
-import statistics
 from functools import partial
 
-from benchmarks.harness import DATA, Goal, arguments, finish, interleaved
+from benchmarks.harness import DATA, BenchmarkResult, BenchmarkTable, Goal, medians, run_suite
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
@@ -26,12 +25,9 @@ TASK = find_task("prefix_cache")
 MOONCAKE = DATA / "cache" / "mooncake" / "conversation_trace.jsonl"
 MIX = "mix:requests=10000,seed=1"
 SHARE, LOAD = 0.05, 0.5
-BLOCKS_PER_SECOND = 1e6
-"""Of the slowest: a million, of "millions of blocks a second"."""
 
 
-def main() -> None:
-    options = arguments("blocks per second of the prefix cache engine")
+def measure(quick: bool) -> BenchmarkResult:
     traces = {"mix": load_prompts(MIX)}
     if MOONCAKE.is_file():
         traces["Mooncake"] = load_prompts(str(MOONCAKE))
@@ -42,21 +38,24 @@ def main() -> None:
         for name, trace in traces.items()
         for label, policy in policies.items()
     }
-    seconds = {
-        name: statistics.median(took) for name, took in interleaved(contestants, 3 if options.quick else 9).items()
-    }
-    table = [f"{'engine':26}{'requests':>10}{'blocks':>12}{'ms':>10}{'Mblocks/s':>12}"]
-    speeds = {}
-    for name, took in seconds.items():
+    rows, speeds = [], {}
+    for name, took in medians(contestants, 3 if quick else 9).items():
         trace = traces[name.partition(",")[0]]
-        speeds[name] = len(trace.blocks) / took
-        table.append(f"{name:26}{trace.requests:10}{len(trace.blocks):12}{took * 1e3:10.2f}{speeds[name] / 1e6:12.2f}")
-    slowest = min(speeds.values())
-    goals = [Goal("slowest, blocks per second of the prefix cache engine", slowest, BLOCKS_PER_SECOND, margin=0.5)]
-    rates = served(3 if options.quick else 9)
-    table += ["", *(f"{name:26}{rate:10,.0f} minutes of servers a second" for name, rate in rates.items())]
-    goals.append(Goal("minutes of model servers per second", min(rates.values()), 200))
-    finish(options, table, goals)
+        blocks = len(trace.blocks)
+        speeds[name] = blocks / took
+        rows.append((name, str(trace.requests), str(blocks), f"{took * 1e3:.2f}", f"{speeds[name] / 1e6:.2f}"))
+    rates = served(3 if quick else 9)
+    goals = (
+        Goal("slowest, blocks per second of the prefix cache engine", min(speeds.values()), 1e6, margin=0.5),
+        Goal("minutes of model servers per second", min(rates.values()), 200),
+    )
+    servers = tuple((name, f"{rate:,.0f}") for name, rate in rates.items())
+    columns = ("engine", "requests", "blocks", "ms", "million blocks a second")
+    tables = (
+        BenchmarkTable("Prefix caches", columns, tuple(rows)),
+        BenchmarkTable("Model servers", ("policy", "minutes a second"), servers),
+    )
+    return BenchmarkResult(tables, goals)
 
 
 def run(policy: Policy | str, trace: PromptTrace) -> list[int]:
@@ -77,8 +76,8 @@ def served(repetitions: int) -> dict[str, float]:
         spec, workload = simulator.at(instance)
         runs[name] = partial(simulator.decide, check(task.seed_policies()[name], task), spec, workload)
         minutes[name] = spec.replicas / 60 * float(runs[name]().last.max())
-    return {name: minutes[name] / statistics.median(took) for name, took in interleaved(runs, repetitions).items()}
+    return {name: minutes[name] / took for name, took in medians(runs, repetitions).items()}
 
 
 if __name__ == "__main__":
-    main()
+    run_suite(__doc__ or "", measure)

@@ -67,7 +67,7 @@ def main() -> None:
             rows[task].append((name, verdicts, *cells(task, trace, found, given.out)))
             print(task, *rows[task][-1], sep=" | ", flush=True)
     for task in TASKS:
-        print("\n".join(BenchmarkTable(task, columns, tuple(rows[task])).markdown()))
+        print("\n".join(BenchmarkTable(task, columns, tuple(rows[task])).lines()))
 
 
 if __name__ == "__main__":

@@ -11,17 +11,15 @@ ticks.
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from benchmarks.harness import DATA, Goal, arguments, finish, interleaved, leave_out
-from vulcan.anvil import check
+from benchmarks.harness import DATA, BenchmarkResult, BenchmarkTable, Goal, NotMeasurable, medians, run_suite
+from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
 from vulcan_spot.job import SpotJob
-from vulcan_spot.simulate import simulate
+from vulcan_spot.simulate import BOUND, simulate
 from vulcan_spot.windows import Windows
 from vulcan_traces.spot import load_spot
 
@@ -76,40 +74,37 @@ def means(runs: list[tuple[int, SpotJob, Windows]], who: str) -> tuple[float, ..
     return (float(np.mean(list(costs.values()))), *(float(costs[deadline].mean()) for deadline in DEADLINES))
 
 
-def main() -> None:
-    options = arguments(__doc__ or "")
+def measure(quick: bool) -> BenchmarkResult:
     if not ARCHIVE.is_file():
-        leave_out(f"no public windows at {ARCHIVE}; set VULCAN_DATA to where they lie")
+        raise NotMeasurable(f"no public windows at {ARCHIVE}; set VULCAN_DATA to where they lie")
     runs = all_runs()
     count = sum(len(windows.begins) for _, _, windows in runs)
-    table = [f"mean dollars over {count} runs, and by deadline", f"{'':18} {'here':>26}   {'public evaluator':>26}"]
-    goals = []
+    rows, goals = [], []
     for who, known in PUBLIC.items():
         found = means(runs, who)
-        columns = ("  ".join(f"{value:7.2f}" for value in values) for values in (found, known))
-        table.append(f"{who:18} {next(columns):>26}   {next(columns):>26}")
+        rows.append((who, *("  ".join(f"{value:.2f}" for value in values) for values in (found, known))))
         off = max(abs(round(a, 2) - b) for a, b in zip(found, known, strict=True))
         goals.append(Goal(f"{who}: off by, in dollars", off, 0.005, at_least=False))
-    bound = means(runs, "least_cost")
-    table.append(f"{'least_cost':18} {'  '.join(f'{value:7.2f}' for value in bound):>26}   {'(bound)':>26}")
+    rows.append((BOUND, "  ".join(f"{value:.2f}" for value in means(runs, BOUND)), ""))
 
-    sources = {"policy": TASK.seed_policies()["uniform_progress"], "policy with statistics": WITH_STATISTICS}
-    policies = {name: check(source, TASK) for name, source in sources.items()}
+    policy, with_statistics = (check(s, TASK) for s in (TASK.seed_policies()["uniform_progress"], WITH_STATISTICS))
 
-    def every(who: Any) -> Callable[[], None]:
-        def run() -> None:
-            for _, job, windows in runs:
-                simulate(who, windows, job, net="published")
+    def every(who: Policy | str) -> None:
+        for _, job, windows in runs:
+            simulate(who, windows, job, net="published")
 
-        return run
-
-    contestants = {name: every(policy) for name, policy in policies.items()} | {"baseline": every("uniform_progress")}
-    seconds = interleaved(contestants, 5 if options.quick else 30)
-    speed = {name: count / statistics.median(taken) for name, taken in seconds.items()}
-    table += ["", *(f"{name:24} {value:10,.0f} runs per second" for name, value in speed.items())]
-    goals.append(Goal("runs per second of a policy", speed["policy"], WANTED, in_quick=False))
-    finish(options, table, goals)
+    contestants: dict[str, Policy | str] = {"policy": policy, "policy with statistics": with_statistics}
+    contestants["baseline"] = "uniform_progress"
+    took = medians({name: partial(every, who) for name, who in contestants.items()}, 5 if quick else 30)
+    goals.append(Goal("runs per second of a policy", count / took["policy"], WANTED, in_quick=False))
+    columns = ("policy", "here", "public evaluator")
+    speeds = tuple((name, f"{count / seconds:,.0f}") for name, seconds in took.items())
+    tables = (
+        BenchmarkTable(f"Mean dollars over {count} runs, and by deadline", columns, tuple(rows)),
+        BenchmarkTable("Speed", ("policy", "runs per second"), speeds),
+    )
+    return BenchmarkResult(tables, tuple(goals))
 
 
 if __name__ == "__main__":
-    main()
+    run_suite(__doc__ or "", measure)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import spot_windows
+from benchmarks.harness import BenchmarkTable
 from benchmarks.spot import ARCHIVE, DEADLINES, OVERHEADS, ZONES
 from vulcan.anvil import Policy, check
 from vulcan.registry import find_task
@@ -152,15 +153,16 @@ def least_bill(windows: Windows, job: SpotJob, prices: Prices) -> NDArray[np.flo
     return np.array(least)
 
 
-def table_of_bills(sets: dict[str, list[Case]]) -> list[str]:
-    """Return the lines of a Markdown table of `bills`, best under the public bill of the first set first."""
-    rows = [(name, [bills(who, cases) for cases in sets.values()]) for name, who in policies_of("spot_multi").items()]
-    rows.sort(key=lambda row: -row[1][0][1])
-    heads = [f"{name}: own prices | public bill | missed" for name in sets]
-    lines = [f"| policy | {' | '.join(heads)} |", "|---" * (1 + 3 * len(sets)) + "|"]
-    for name, cells in rows:
-        lines.append(f"| {name} | {' | '.join(f'{own:.2f} | {bill:.2f} | {late}' for own, bill, late in cells)} |")
-    return lines
+def table_of_bills(sets: dict[str, list[Case]]) -> BenchmarkTable:
+    """Return the table of `bills`, best under the public bill of the first set first."""
+    found = [(name, [bills(who, cases) for cases in sets.values()]) for name, who in policies_of("spot_multi").items()]
+    found.sort(key=lambda row: -row[1][0][1])
+    rows = [
+        (name, *(cell for own, bill, late in each for cell in (f"{own:.2f}", f"{bill:.2f}", str(late))))
+        for name, each in found
+    ]
+    heads = [f"{name}: {what}" for name in sets for what in ("own prices", "public bill", "missed")]
+    return BenchmarkTable("spot_multi, billed by the region", ("policy", *heads), tuple(rows))
 
 
 def policies_of(task: str) -> dict[str, Policy | str]:
@@ -174,26 +176,27 @@ def policies_of(task: str) -> dict[str, Policy | str]:
     return {**found, "least_cost": "least_cost"}
 
 
-def table(task: str, sets: dict[str, list[Case]]) -> list[str]:
-    """Return the lines of a Markdown table: score and misses of every policy under the published safety net.
+def table(task: str, sets: dict[str, list[Case]]) -> BenchmarkTable:
+    """Return the scores and misses of every policy under the published safety net.
 
     The least cost is that of the first set.
     """
     first, *others = sets.values()
     policies = policies_of(task)
     scored = {name: measure(who, first) for name, who in policies.items()}
-    heads = [f"{name}, score | missed" for name in sets]
-    lines = [f"| policy | {' | '.join(heads)} |", "|---" * (1 + 2 * len(sets)) + "|"]
+    rows = []
     for name in sorted(scored, key=lambda name: -scored[name][0]):
-        cells = [scored[name], *(None if name == BOUND else measure(policies[name], cases) for cases in others)]
-        lines.append(f"| {name} | {' | '.join('| ' if c is None else f'{c[0]:.2f} | {c[1]}' for c in cells)} |")
-    return lines
+        found = [scored[name], *(None if name == BOUND else measure(policies[name], cases) for cases in others)]
+        rows.append((name, *(cell for c in found for cell in ((f"{c[0]:.2f}", str(c[1])) if c else ("", "")))))
+    heads = [f"{name}, {what}" for name in sets for what in ("score", "missed")]
+    return BenchmarkTable(task, ("policy", *heads), tuple(rows))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leaderboard", type=Path, help="a checkout of github.com/UCB-ADRS/ADRS-Leaderboard")
     leaderboard = parser.parse_args(arguments).leaderboard
+    found = []
     if ARCHIVE.is_file():
         sets = {
             "1,080 runs": one_region(30),
@@ -201,12 +204,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "other zones": one_region(30, OTHER_ZONES),
             "February 2023": other_months() if spot_windows.TRACES.is_dir() else [],
         }
-        print("\n".join(table("spot_single", sets)), "\n")
+        found.append(table("spot_single", sets))
     if spot_windows.TRACES.is_dir():
-        print("\n".join(table("spot_multi", {"34 runs": several_regions(), "October 2022": earlier_regions()})), "\n")
+        found.append(table("spot_multi", {"34 runs": several_regions(), "October 2022": earlier_regions()}))
         if leaderboard is not None:
             sets = {"34 runs": several_regions(leaderboard), "other zones and times": other_regions(leaderboard)}
-            print("\n".join(table_of_bills(sets)))
+            found.append(table_of_bills(sets))
+    for each in found:
+        print("\n".join([*each.lines(), ""]))
 
 
 if __name__ == "__main__":

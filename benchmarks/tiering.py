@@ -8,10 +8,9 @@ too. All contestants run in one process, in turn; figures are medians over turns
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 
-from benchmarks.harness import DATA, Goal, arguments, finish, interleaved
+from benchmarks.harness import DATA, BenchmarkResult, BenchmarkTable, Goal, medians, run_suite
 from vulcan.anvil import check
 from vulcan.registry import find_task
 from vulcan_tiering.simulate import KNOWN, sample_accesses, simulate
@@ -24,9 +23,7 @@ RECORDED = DATA / "mem" / "pagecounts" / "own_kv.npz"
 TASK = find_task("memory_tiering")
 
 
-def main() -> None:
-    options = arguments(__doc__ or "")
-    repetitions = 3 if options.quick else 9
+def measure(quick: bool) -> BenchmarkResult:
     specs = {"gups": "gups:updates_a_move=2000000,seed=1"}
     if RECORDED.is_file():
         specs["recorded kv"] = str(RECORDED)
@@ -44,24 +41,19 @@ def main() -> None:
         run_gups(recorder, 2048 * 512, 200 * 512, 0.9, 100_000)
         recorded_accesses = int(recorder.at[TOUCHES])
 
-    contestants["recorder, gups"] = record
-    seconds = interleaved(contestants, repetitions)
-    medians = {name: statistics.median(times) for name, times in seconds.items()}
-    rates = {name: counts.accesses / medians[name] / 1e6 for name, counts in sizes.items()}
-    cells = {name: counts.intervals * counts.pages / medians[name] / 1e6 for name, counts in sizes.items()}
-    recorder_rate = recorded_accesses / medians["recorder, gups"] / 1e6
-    table = [
-        f"{name:34} {rates[name]:9.0f} M accesses/s {cells[name]:8.1f} M pages x intervals/s   "
-        f"{medians[name] * 1e3:8.1f} ms"
-        for name in rates
-    ]
-    table += [f"{'recorder, gups':34} {recorder_rate:9.0f} M accesses/s"]
-    goals = [
+    took = medians(contestants | {"recorder, gups": record}, 3 if quick else 9)
+    rates = {name: counts.accesses / took[name] / 1e6 for name, counts in sizes.items()}
+    cells = {name: counts.intervals * counts.pages / took[name] / 1e6 for name, counts in sizes.items()}
+    recorder_rate = recorded_accesses / took["recorder, gups"] / 1e6
+    rows = [(name, f"{rate:.0f}", f"{cells[name]:.1f}", f"{took[name] * 1e3:.1f}") for name, rate in rates.items()]
+    rows.append(("recorder, gups", f"{recorder_rate:.0f}", "", f"{took['recorder, gups'] * 1e3:.1f}"))
+    goals = (
         Goal("slowest policy, million page accesses a second", min(v for k, v in rates.items() if "policy" in k), 20,
              in_quick=False),
         Goal("recorder, million page accesses a second", recorder_rate, 20, in_quick=False),
-    ]  # fmt: skip
-    finish(options, table, goals)
+    )  # fmt: skip
+    columns = ("engine", "million accesses a second", "million pages x intervals a second", "ms")
+    return BenchmarkResult((BenchmarkTable("Tiering", columns, tuple(rows)),), goals)
 
 
 def _engine(counts: PageCounts) -> dict[str, Callable[[], object]]:
@@ -81,4 +73,4 @@ def _engine(counts: PageCounts) -> dict[str, Callable[[], object]]:
 
 
 if __name__ == "__main__":
-    main()
+    run_suite(__doc__ or "", measure)

@@ -262,7 +262,7 @@ def main() -> None:
     lines = [json.dumps(found) + "\n" for found in results]
     (given.out / "results.jsonl").write_text("".join(lines), encoding="utf-8")
     for table in tables(results) if results else ():
-        sys.stdout.write("\n".join([*table.text(), "", ""]))
+        sys.stdout.write("\n".join([*table.lines(), "", ""]))
 
 
 FOLDERS = {"spot_single": ("spot", "trace"), "congestion_control": ("cc", "link")}
