@@ -27,11 +27,14 @@ server when they are done (`ends`, the share of sessions that do), while people 
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vulcan.errors import UserError
 from vulcan_traces.prompts.prompt_trace import PromptTrace
@@ -107,6 +110,7 @@ def _requests(
     lasting = sorted(session.turns[-1][0] for session in sample)[-len(sample) // 8]
     found: list[tuple[float, int, int, _Session]] = []
     clock, number_ = -lasting, first
+    ahead: list[float] = []  # a heap of the times that sessions may yet begin before
     measured = 0
     while measured < count:
         clock += float(rng.exponential(mean / rate))
@@ -115,7 +119,10 @@ def _requests(
         for turn, (after, _, _) in enumerate(session.turns):
             if clock + after >= 0:
                 found.append((clock + after, number_, turn, session))
-        measured = sum(1 for request in found if request[0] <= clock) if len(found) >= count else 0
+                heapq.heappush(ahead, clock + after)
+        while ahead and ahead[0] <= clock:
+            heapq.heappop(ahead)
+            measured += 1
     return found
 
 
@@ -168,10 +175,16 @@ def _length(rng: Rng, mean: float, sigma: float = _SIGMA) -> int:
 
 
 def _zipf(rng: Rng, count: int) -> int:
+    return int(rng.choice(count, p=_zipf_shares(count)))
+
+
+@cache
+def _zipf_shares(count: int) -> NDArray[np.float64]:
     weights = 1.0 / np.arange(1, count + 1)
-    return int(rng.choice(count, p=weights / weights.sum()))
+    return np.asarray(weights / weights.sum())
 
 
+@cache
 def _prefix_tokens(kind: str, prefix: int, mean: float) -> int:
     """Return the length of a shared prefix, the same whenever it is used and for every seed."""
     return _length(np.random.Generator(np.random.PCG64([len(kind), prefix])), mean, 0.5)
