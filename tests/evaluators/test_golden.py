@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from vulcan.anvil import Policy
-from vulcan.evaluator import Instance, load_evaluator
+from vulcan.evaluator import Evaluator, Instance, load_evaluator
 from vulcan.export.formats import find_exporter
 from vulcan.export.provenance import Provenance
 from vulcan.python_policy.check import check_policy
@@ -80,14 +80,12 @@ def texts(name: str) -> Iterator[tuple[str, str]]:
     exported = find_exporter("python", task).export(first, Provenance("t", "a.py", "", "", "", settings={}))
     yield "export", json.dumps(exported)
     if name in EXPLAINED:
-        yield from explained(task, [p for p in policies.values() if isinstance(p, Policy)])
+        yield from explained(task, evaluator, [p for p in policies.values() if isinstance(p, Policy)])
 
 
-def explained(task: Task, policies: list[Policy]) -> Iterator[tuple[str, str]]:
+def explained(task: Task, evaluator: Evaluator, policies: list[Policy]) -> Iterator[tuple[str, str]]:
     for number, given in enumerate(SETTINGS[task.name]):
-        evaluator = load_evaluator(task)
-        instances = evaluator.instances(complete_settings(task, given), task.split)
-        instance = instances[0]
+        instance = evaluator.instances(complete_settings(task, given), task.split)[0]
         evaluator.prepare([instance])
         evaluator.prepare_findings([instance])
         first, last = policies[0], policies[-1]
