@@ -41,22 +41,28 @@ class Violations:
     machine: list[Any] = field(default_factory=list)
     """The callbacks in place of machine code, kept as long as it may call them."""
 
-    def check(self, name: str, feature: Feature, value: float) -> None:
-        self.checks += 1
-        if not fits(feature, value):
-            self.count[name] = self.count.get(name, 0) + 1
-            self.value[name] = value
+    def check(self, shown: Any, ranges: Iterable[_Range]) -> None:
+        """Check values of a block, or of features by name: the innermost loop of a measurement that is watched."""
+        for name, place, low, high, is_whole in ranges:
+            value = float(shown[place])
+            self.checks += 1
+            if not low <= value <= high or (is_whole and not value.is_integer()):
+                self.count[name] = self.count.get(name, 0) + 1
+                self.value[name] = value
 
     def observed(self, occasion: str) -> None:
         self.events[occasion] = self.events.get(occasion, 0) + 1
 
 
-def fits(feature: Feature, value: float) -> bool:
-    """Check whether a value is in the feature's range, and integral where declared so."""
+_Range = tuple[str, Any, float, float, bool]
+"""A feature's name, its place in what is shown, the ends of its range, and whether it is integral."""
+
+
+def _range(name: str, feature: Feature, place: Any) -> _Range:
     low, high = (
         (max(feature.low, 0.0), min(feature.high, 1.0)) if feature.type == "bool" else (feature.low, feature.high)
     )
-    return low <= float(value) <= high and (feature.type == "float" or float(value).is_integer())
+    return name, place, low, high, feature.type != "float"
 
 
 @dataclass(frozen=True)
@@ -81,15 +87,20 @@ class WatchedPolicy(Policy):
             if address == 0:
                 return 0
             target = kind(address)
-            placed = [
-                (name, feature, layout.features[name]) for name, feature in features.items() if name in layout.features
-            ]
+            ranges: dict[str, list[_Range]] = {"globals": [], "entity": [], "key": []}
+            for name, feature in features.items():
+                if name in layout.features:
+                    slot = layout.features[name]
+                    ranges[slot.base].append(_range(name, feature, slot.index))
+            of_globals, of_entity, of_key = ranges.values()
+            block = ctypes.c_double * (1 + max((place for of in ranges.values() for _, place, *_ in of), default=0))
 
             def callback(globals_: int, entity: int, statistics: int, key: float) -> Any:
-                blocks = {"globals": globals_, "entity": entity}
-                for name, feature, slot in placed:
-                    at = 0 if slot.base == "key" else blocks[slot.base] + 8 * slot.index
-                    self.seen.check(name, feature, ctypes.c_double.from_address(at).value if at else key)
+                if of_globals:
+                    self.seen.check(block.from_address(globals_), of_globals)
+                if of_entity:
+                    self.seen.check(block.from_address(entity), of_entity)
+                self.seen.check((key,), of_key)
                 if occasion is not None:
                     self.seen.observed(occasion)
                 return target(globals_, entity, statistics, key)
@@ -161,8 +172,7 @@ class WatchedReference(Reference):
         self._seen.known += key in self._entities
 
     def _look(self, declared: Mapping[str, Feature], features: Features) -> None:
-        for name, feature in declared.items():
-            self._seen.check(name, feature, features[name])
+        self._seen.check(features, (_range(name, feature, name) for name, feature in declared.items()))
 
 
 def reading_everything(declared: Signature, answer: str, statistic: str = "") -> str:
