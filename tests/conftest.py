@@ -32,7 +32,7 @@ settings.register_profile(
 )
 settings.load_profile("vulcan")
 
-RUNNING = pytest.StashKey[RayRuntime]()
+RUNNING, DRIVEN = pytest.StashKey[RayRuntime](), pytest.StashKey[Any]()
 
 # What is trusted is listed in a directory of the tests' own, with their packs: modules name tasks when collected
 _CONFIGURATION = tempfile.TemporaryDirectory(prefix="vulcan-configuration-")
@@ -63,13 +63,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
 
     def place(item: pytest.Item) -> tuple[bool, bool, bool]:
-        return "browser" in getattr(item, "fixturenames", ()), not _uses_ray(item), not item.nodeid.startswith(LONG)
+        return _drives_a_browser(item), not _uses_ray(item), not item.nodeid.startswith(LONG)
 
     items.sort(key=place)
 
 
-LONG = ("tests/testing/test_built_in_tasks.py", "tests/evaluators/vulcan_link/linux/")
-"""Tests of half a minute: begun last, they would run when all others are done."""
+LONG = (
+    "tests/testing/test_built_in_tasks.py", "tests/evaluators/vulcan_link/linux/", "tests/docs/test_docs_commands.py",
+    "tests/searches/test_search_recorded.py",
+)  # fmt: skip
+"""Tests of ten seconds and more: begun last, they would run when all others are done."""
 
 
 @pytest.fixture(scope="session")
@@ -115,8 +118,8 @@ def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-_RAY = ExitStack()
-"""Closes the Ray that runs."""
+_RAY, _BROWSER = ExitStack(), ExitStack()
+"""Close the Ray that runs, and the browser."""
 
 
 @pytest.fixture(scope="module")  # fixtures of a module may use it
@@ -135,20 +138,31 @@ def _uses_ray(item: pytest.Item | None) -> bool:
     return item is not None and item.get_closest_marker("ray") is not None
 
 
+def _drives_a_browser(item: pytest.Item | None) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Stop Ray, which takes processor time as long as it runs, after the last test that needs it."""
+    """After the last test that needs it, stop Ray, which takes processor time as long as it runs, and the browser.
+
+    Playwright's event loop would be in the way of other tests'.
+    """
     if not _uses_ray(nextitem):
         _RAY.close()
+    if not _drives_a_browser(nextitem):
+        _BROWSER.close()
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser, which few tests need."""
+def browser(pytestconfig: pytest.Config) -> Any:
+    """One browser for all tests that need one."""
     from chromium import chromium
 
-    with chromium() as opened:
-        yield opened
+    if DRIVEN not in pytestconfig.stash:
+        pytestconfig.stash[DRIVEN] = _BROWSER.enter_context(chromium())
+        _BROWSER.callback(pytestconfig.stash.__delitem__, DRIVEN)
+    return pytestconfig.stash[DRIVEN]
 
 
 @pytest.fixture

@@ -16,10 +16,7 @@ expect.set_options(timeout=60_000)  # milliseconds: machines may be busy
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """For one module and no longer: Playwright's event loop would be in the way of other tests'.
-
-    The test that asks is skipped where there is no chromium.
-    """
+    """The test that asks is skipped where there is no chromium."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.skip("there is no chromium on this machine")
