@@ -2,9 +2,8 @@
 
 The nodes are Ray's own (`ray.cluster_utils.Cluster`) on this one host, each with a worker: a raylet, an object store,
 an actor and its jailed child. A host of a few processors cannot run eight simulations at a time, so jobs sleep for a
-given time, which measures the way alone. Each is run with every job by itself and as the executor does it, in turn,
-several times, of which the fastest counts: what disturbs a round is the host's other work, and that only makes it
-longer.
+given time, which measures the way alone. Each round is run several times, of which the fastest counts: what disturbs it
+is the host's other work, and that only makes it longer.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ class Measured:
 
     nodes: int
     work: float
-    alone: bool
     jobs: int
     calls: int
     seconds: float
@@ -63,14 +61,10 @@ class Measured:
         return self.calls * self.beside / (self.calls * self.beside + self.within)
 
 
-class Switched(RayExecutor):
-    """Has jobs travel alone while that is wanted, and notes what each call takes alongside its jobs."""
+class Timed(RayExecutor):
+    """Notes what each call takes alongside its jobs."""
 
-    alone = False
     ways: list[float]
-
-    def size_of_batch(self, waiting: Sequence[JobRequest]) -> int:
-        return 1 if self.alone else super().size_of_batch(waiting)
 
     def serve_on(self, worker: Worker, requests: Sequence[JobRequest]) -> Any:
         began = time.perf_counter()
@@ -89,9 +83,8 @@ def measure(quick: bool) -> BenchmarkResult:
                 cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
             cluster.wait_for_nodes()
             found += _on_nodes(runtime, count, turns, 0.6 if quick else 1.5)
-    batched = [m for m in found if not m.alone]
     heavy, light = (
-        [m.overhead for m in batched if m.nodes <= (os.cpu_count() or 1) and (m.work < SECONDS[1]) is short]
+        [m.overhead for m in found if m.nodes <= (os.cpu_count() or 1) and (m.work < SECONDS[1]) is short]
         for short in (False, True)
     )
     goals = (
@@ -99,16 +92,15 @@ def measure(quick: bool) -> BenchmarkResult:
              in_quick=False),
         Goal("share of a call's time that is not its jobs', 5 ms", max(light), MAX_OVERHEAD, at_least=False,
              in_quick=False),
-        Goal("time of 5 ms jobs on one node, alone over together", _gain(found), 1.1, in_quick=False),
     )  # fmt: skip
     rows = tuple(
         (
-            str(m.nodes), f"sleeps {m.work * 1e3:.0f} ms", _way_of(m),
+            str(m.nodes), f"sleeps {m.work * 1e3:.0f} ms", f"{m.jobs / m.calls:.1f}",
             f"{m.jobs / m.seconds:.1f}", f"{m.overhead:.1%}",
         )
         for m in found
     )  # fmt: skip
-    columns = ("nodes", "a job", "jobs", "jobs per second", "overhead")
+    columns = ("nodes", "a job", "jobs a call", "jobs per second", "overhead")
     return BenchmarkResult((BenchmarkTable("Jobs on Ray, by nodes", columns, rows),), goals)
 
 
@@ -138,54 +130,40 @@ def _cluster() -> Iterator[tuple[Any, RayRuntime]]:
 
 
 def _on_nodes(runtime: RayRuntime, nodes: int, turns: int, lasting: float) -> list[Measured]:
-    """Jobs of each length, alone and together, enough of them for each round to last about this many seconds."""
+    """Jobs of each length, enough of them for each round to last about this many seconds."""
     instances = {work: Instance(f"nap {work}", "train", {"seconds": work}) for work in SECONDS}
     setup = Setup(TASK, tuple(instances.values()))
-    rounds: dict[tuple[float, bool], list[Measured]] = {}
-    with Switched(setup, nodes, runtime) as executor:
+    rounds: dict[float, list[Measured]] = {}
+    with Timed(setup, nodes, runtime) as executor:
         executor.ways = []
         _run(executor, [Job(n, POLICY, (instances[SECONDS[0]],), 60.0) for n in range(8 * nodes)])  # starts every child
         for turn in range(turns + 1):
             for work, instance in instances.items():
-                for alone in (True, False):
-                    executor.alone = alone
-                    count = max(4 * nodes, round(lasting * nodes / (work + 0.005)))
-                    jobs = [Job(n, POLICY, (instance,), 60.0) for n in range(count)]
-                    one = _timed(executor, jobs, nodes, work, alone)
-                    if turn:  # the first teaches the executor how long jobs are
-                        rounds.setdefault((work, alone), []).append(one)
+                count = max(4 * nodes, round(lasting * nodes / (work + 0.005)))
+                jobs = [Job(n, POLICY, (instance,), 60.0) for n in range(count)]
+                one = _timed(executor, jobs, nodes, work)
+                if turn:  # the first teaches the executor how long jobs are
+                    rounds.setdefault(work, []).append(one)
     found = [min(measured, key=lambda m: m.seconds) for measured in rounds.values()]
     for one in found:
-        print(f"{nodes} nodes, {one.work} s, {_way_of(one)}: {one.overhead:.1%}", file=sys.stderr)
+        print(f"{nodes} nodes, {one.work} s: {one.overhead:.1%}", file=sys.stderr)
     return found
 
 
-def _way_of(one: Measured) -> str:
-    return "alone" if one.alone else f"{one.jobs / one.calls:.1f} a call"
-
-
-def _timed(executor: Switched, jobs: list[Job], nodes: int, work: float, alone: bool) -> Measured:
+def _timed(executor: Timed, jobs: list[Job], nodes: int, work: float) -> Measured:
     executor.ways = []
     began = time.perf_counter()
     within = _run(executor, jobs)
     wall = time.perf_counter() - began
     way = statistics.median(executor.ways)
-    return Measured(nodes, work, alone, len(jobs), len(executor.ways), wall, within, way)
+    return Measured(nodes, work, len(jobs), len(executor.ways), wall, within, way)
 
 
-def _run(executor: Switched, jobs: list[Job]) -> float:
+def _run(executor: Timed, jobs: list[Job]) -> float:
     """Seconds that the jobs took, summed up, as the workers measured them."""
     outcomes = [future.result() for future in [executor.submit(job) for job in jobs]]
     assert {outcome.status for outcome in outcomes} == {"scored"}
     return sum(outcome.seconds for outcome in outcomes)
-
-
-def _gain(found: Sequence[Measured]) -> float:
-    alone, together = (
-        next(m.seconds for m in found if m.nodes == 1 and m.work == SECONDS[0] and m.alone is alone)
-        for alone in (True, False)
-    )
-    return alone / together
 
 
 if __name__ == "__main__":

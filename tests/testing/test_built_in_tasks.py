@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "prefix_cache": {"trace": ["chat:requests=600,seed=1", "agent:requests=600,seed=1"]},
     "request_routing": {"trace": ["agent:requests=600,seed=1", "documents:requests=600,seed=1"]},
-    "request_scheduling": {"trace": ["chat:requests=150,seed=1", "documents:requests=150,seed=1"], "memory": "250k"},
+    "request_scheduling": {"trace": ["chat:requests=120,seed=1", "documents:requests=120,seed=1"], "memory": "250k"},
     "spot_multi": {"windows": 6},
     "spot_single": {"windows": 6, "overhead": [0.2]},
 }
