@@ -76,7 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
 
     def place(item: pytest.Item) -> tuple[bool, bool, bool]:
-        return _drives_a_browser(item), not _uses_ray(item), not item.nodeid.startswith(LONG)
+        is_last = _drives_a_browser(item) or item.nodeid.startswith(BESIDE_A_BROWSER)
+        return is_last, not _uses_ray(item), not item.nodeid.startswith(LONG)
 
     items.sort(key=place)
 
@@ -86,6 +87,9 @@ LONG = (
     "tests/searches/test_search_recorded.py",
 )  # fmt: skip
 """Tests of ten seconds and more: begun last, they would run when all others are done."""
+
+BESIDE_A_BROWSER = "tests/docs/test_docs_site.py"
+"""Tests of the site, which is built once for all of them, the one in a browser too."""
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from docs_pages import ROOT
@@ -87,24 +87,17 @@ def test_links_within_the_site_lead_to_files(site: Path) -> None:
     assert broken == set()
 
 
-def test_the_search_finds_in_pages_opened_as_files(site: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
-    browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser_path is None:
-        pytest.skip("no chromium")
+def test_the_search_finds_in_pages_opened_as_files(site: Path, browser: Any) -> None:
     asked: list[str] = []
-    os.environ["VULCAN_TESTS_DROVE_A_BROWSER"] = "1"
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "index.html").as_uri())
-        page.keyboard.press("/")
-        page.keyboard.type("dueling")
-        found = page.locator(".md-search-result__link")
-        found.first.wait_for(timeout=30_000)
-        pages = {str(one.get_attribute("href")).partition("?")[0].rpartition("/")[2] for one in found.all()}
-        assert {"library.html", "exports.html"} <= pages
-        browser.close()
+    page = browser.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "index.html").as_uri())
+    page.keyboard.press("/")
+    page.keyboard.type("dueling")
+    found = page.locator(".md-search-result__link")
+    found.first.wait_for(timeout=30_000)
+    pages = {str(one.get_attribute("href")).partition("?")[0].rpartition("/")[2] for one in found.all()}
+    assert {"library.html", "exports.html"} <= pages
+    page.close()
     assert asked
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
