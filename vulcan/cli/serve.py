@@ -92,7 +92,7 @@ def tell(
     if told["repair"] and told["verdict"] is not None:
         say(f"`vulcan ask {shlex.quote(str(path))}` gives it back for repair.")
     if (best := told["best"]) is not None:
-        say(f"best so far: {_named(best['candidate'], best['proposal'])}, score {number(best['score'])}")
+        say(f"best so far, open drafts aside: {_named(best['candidate'], best['proposal'])}, score {number(best['score'])}")
 
 
 def _named(candidate: int | None, proposal: str) -> str:

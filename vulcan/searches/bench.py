@@ -143,6 +143,8 @@ class Bench:
             return f"{text}, no interval: {count(asked, 'workload')}, {count(len(differences), 'window')}"
         low, high, what = interval["low"], interval["high"], "windows" if in_time else "workloads"
         text += f", 95 % interval {low:+.4f} to {high:+.4f} over {len(differences)} {what}"
+        if not any(differences):
+            return f"{text}: the same in each of them"
         return f"{text}: it may be chance" if low <= 0 <= high else text
 
     def table(self, policies: Sequence[Measured]) -> str:
