@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +19,7 @@ from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.runs import Runs
 from vulcan.dashboard.status import RunStatus
 from vulcan.errors import UserError, did_you_mean
+from vulcan.foreign_code import one_line
 from vulcan.results import figures
 from vulcan.results.behaviour_map import behaviour
 from vulcan.results.explanation import EXPLAIN_SECONDS, Explanation, explain_candidate
@@ -42,7 +43,7 @@ async def log_lines(run: LiveRun, after: int) -> AsyncIterator[str]:
         try:
             await run_in_threadpool(run.refresh)
         except UserError as error:
-            yield _message("failed", {"error": " ".join(str(error).split())})
+            yield _message("failed", {"error": one_line(str(error))})
             return
         sent = False
         while new := run.after(after):
@@ -152,39 +153,28 @@ class Busy(UserError):
     """The error of a request to explain a policy while another one is being explained."""
 
 
-@dataclass(frozen=True)
-class AppState:
-    """The state shared by all request handlers."""
-
-    runs: Runs
-    _explaining: threading.Lock = field(default_factory=threading.Lock)
-
-    def explain(self, run: LiveRun, candidate: int) -> Explanation:
-        """Explain a candidate, in the sandbox. Raises UserError, and Busy while another one is being explained."""
-        if not self._explaining.acquire(blocking=False):
-            raise Busy("another policy is being explained: one at a time; reload this page in some seconds")
-        try:
-            return explain_candidate(run.record, candidate, EXPLAIN_SECONDS)
-        finally:
-            self._explaining.release()
-
-    def close(self) -> None:
-        self.runs.close()
+_explaining = threading.Lock()
 
 
-def error_line(error: UserError) -> str:
-    """Return an error on one line."""
-    return " ".join(str(error).split())
+def explain(run: LiveRun, candidate: int) -> Explanation:
+    """Explain a candidate, in the sandbox. Raises UserError, and Busy while another one is being explained."""
+    if not _explaining.acquire(blocking=False):
+        raise Busy("another policy is being explained: one at a time; reload this page in some seconds")
+    try:
+        return explain_candidate(run.record, candidate, EXPLAIN_SECONDS)
+    finally:
+        _explaining.release()
 
 
-def app_state(request: Request) -> AppState:
-    state: AppState = request.app.state.desk
-    return state
+def runs_of(request: Request) -> Runs:
+    """Return the runs that the application shows."""
+    runs: Runs = request.app.state.runs
+    return runs
 
 
 def run_of(request: Request) -> LiveRun:
     """Return the run named in the request's path. Raises UserError."""
-    return app_state(request).runs.get(request.path_params["run"])
+    return runs_of(request).get(request.path_params["run"])
 
 
 def number_of(text: str) -> int:
@@ -193,7 +183,7 @@ def number_of(text: str) -> int:
 
 
 def _runs(request: Request) -> Response:
-    return JSONResponse({"runs": app_state(request).runs.lines()})
+    return JSONResponse({"runs": runs_of(request).lines()})
 
 
 def _summary(request: Request) -> Response:
@@ -225,7 +215,7 @@ async def _events(request: Request) -> Response:
 
 def failed(error: UserError) -> Response:
     """Return an error as a JSON response."""
-    return JSONResponse({"error": error_line(error)}, 409 if isinstance(error, Busy) else 400)
+    return JSONResponse({"error": one_line(str(error))}, 409 if isinstance(error, Busy) else 400)
 
 
 ROUTES = [

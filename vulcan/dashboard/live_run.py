@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -282,15 +281,6 @@ class LiveRun:
             return None
         with closing(open_store(self.path)) as store:
             return store.call(judged.proposal, judged.turn)
-
-    def children_of(self, candidate: int) -> list[int]:
-        """Return the children of a candidate."""
-        with self.lock:
-            return [line["candidate"] for line in self.lines if candidate in line["parents"]]
-
-    def line_of(self, candidate: int) -> Mapping[str, Any]:
-        """Return the table row of a candidate."""
-        return self.lines[candidate - 1]
 
 
 def stamp_of(path: Path) -> Stamp:

@@ -36,11 +36,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vulcan import svg
 from vulcan.dashboard import api
-from vulcan.dashboard.api import AppState, Busy, app_state, error_line, number_of, run_of
-from vulcan.dashboard.live_run import LiveRun
+from vulcan.dashboard.api import Busy, explain, number_of, run_of, runs_of
 from vulcan.dashboard.runs import Runs
 from vulcan.errors import UserError
-from vulcan.results.candidate import candidate_document, lineage
+from vulcan.foreign_code import one_line
+from vulcan.results.candidate import candidate_document, candidate_row, lineage
 from vulcan.results.explanation import can_explain
 from vulcan.results.findings_html import STYLE
 from vulcan.results.report.comparison import comparison_document, comparison_page
@@ -153,7 +153,7 @@ def _page(request: Request, template: str, status: int = 200, **values: Any) -> 
 
 
 def _runs(request: Request) -> Response:
-    return _page(request, "runs.html.j2", directory=str(app_state(request).runs.directory))
+    return _page(request, "runs.html.j2", directory=str(runs_of(request).directory))
 
 
 def _run(request: Request) -> Response:
@@ -180,9 +180,9 @@ def _candidate(request: Request) -> Response:
             operator=record.proposals[judged.proposal].operator,
             difference=difference(record, number, other).splitlines(),
             against=other,
-            instances=_beside(run),
-            ancestors=_ancestors(run, number),
-            children=run.children_of(number),
+            instances={(row["split"], row["instance"]): row for row in compare_instances(record, scorer_of(record))},
+            ancestors=[[candidate_row(record, record.candidates[n]) for n in of] for of in lineage(record, number)],
+            children=[n for n in record.candidates if number in record.parents_of(n)],
             last=len(record.candidates),
             explained=judged.verdict == "scored" and can_explain(record),
         )
@@ -193,7 +193,7 @@ def _why(request: Request) -> Response:
     run, number = run_of(request), number_of(request.path_params["candidate"])
     run.judged(number)
     try:
-        explanation = app_state(request).explain(run, number)
+        explanation = explain(run, number)
     except Busy:
         raise
     except UserError as error:
@@ -208,8 +208,7 @@ def _why(request: Request) -> Response:
 
 def _compare(request: Request) -> Response:
     """Compare runs: the page of `vulcan report RUN RUN ...`."""
-    runs = app_state(request).runs
-    paths = [runs.get(name).path for name in dict.fromkeys(request.query_params.getlist("run"))]
+    paths = [runs_of(request).get(name).path for name in dict.fromkeys(request.query_params.getlist("run"))]
     if len(paths) < 2:
         raise UserError("a comparison needs two runs: select them in the list")
     head = Markup('<link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/comparison.css">')
@@ -224,28 +223,9 @@ def _figures_style(request: Request) -> Response:
     return Response(svg.STYLE + STYLE, media_type="text/css")
 
 
-def _beside(run: LiveRun) -> dict[tuple[str, str], Any]:
-    """Return the comparison with the best baseline and oracle on each instance."""
-    record = run.record
-    return {(row["split"], row["instance"]): row for row in compare_instances(record, scorer_of(record))}
-
-
-def _ancestors(run: LiveRun, number: int) -> list[tuple[int, list[Any]]]:
-    """Return the ancestors of a candidate by generation, nearest first."""
-    return [
-        (steps, [run.line_of(candidate) for candidate in generation])
-        for steps, generation in enumerate(lineage(run.record, number), 1)
-    ]
-
-
 def _icon(request: Request) -> Response:
     """Return the icon for browsers that ask for it by its traditional name."""
     return FileResponse(PLACE / "static" / "icon.svg")
-
-
-def failed(request: Request, error: UserError) -> Response:
-    """Render an error as a page."""
-    return _page(request, "error.html.j2", 404, title="Not available", error=error_line(error))
 
 
 def not_found(request: Request, _: Exception) -> Response:
@@ -265,13 +245,13 @@ ROUTES = [
 """Routes of the HTML pages."""
 
 
-def make_app(desk: AppState, keys: Keys) -> Starlette:
-    """Make the application over `desk`, which it closes on shutdown."""
+def make_app(runs: Runs, keys: Keys) -> Starlette:
+    """Make the application over `runs`, which it closes on shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        desk.close()
+        runs.close()
 
     app = Starlette(
         routes=[*ROUTES, *api.ROUTES, Mount("/static", StaticFiles(directory=PLACE / "static"))],
@@ -279,14 +259,16 @@ def make_app(desk: AppState, keys: Keys) -> Starlette:
         exception_handlers={UserError: _failed, 404: not_found},
         lifespan=lifespan,
     )
-    app.state.desk = desk
+    app.state.runs = runs
     return app
 
 
 def _failed(request: Request, error: Exception) -> Response:
     """Return an error as JSON for the API, and as a page elsewhere."""
     assert isinstance(error, UserError)
-    return api.failed(error) if request.url.path.startswith("/api/") else failed(request, error)
+    if request.url.path.startswith("/api/"):
+        return api.failed(error)
+    return _page(request, "error.html.j2", 404, title="Not available", error=one_line(str(error)))
 
 
 _HOST = "127.0.0.1"
@@ -297,14 +279,14 @@ def serve(runs: Path, run: Path | None, port: int, announce: Callable[[str], Non
 
     Port 0 picks any free one. A run that is named is read before its address is reported: its page loads at once.
     """
-    keys, desk = Keys(), AppState(Runs(runs, run))
+    keys, known = Keys(), Runs(runs, run)
     if run is not None:
-        desk.runs.get(run.name)
+        known.get(run.name)
     with closing(_listening(port)) as listening:
         path = f"/runs/{quote(run.name, safe='')}" if run is not None else "/"
         address = f"http://{_HOST}:{listening.getsockname()[1]}{path}?token={keys.token}"
         config = uvicorn.Config(
-            make_app(desk, keys),
+            make_app(known, keys),
             log_level="warning",
             access_log=False,  # URLs contain the token
             server_header=False,
@@ -312,7 +294,7 @@ def serve(runs: Path, run: Path | None, port: int, announce: Callable[[str], Non
             ws="none",
         )
         announce(address)
-        desk.runs.lines()  # start reading the runs in the background
+        known.lines()  # start reading the runs in the background
         if browser:
             webbrowser.open(address)
         logging.getLogger("uvicorn.error").addFilter(_is_no_ending)
