@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +14,7 @@ from vulcan.files import write_files
 
 if TYPE_CHECKING:
     from vulcan.documents.run import ExportDocument, ExportFormat, ExportListDocument, ExportSubject
-    from vulcan.export import Provenance
-    from vulcan.python_policy.check import AnyPolicy
+    from vulcan.results.recommended import ExportCandidate
 
 CONTEXT = TASK_OPTIONS
 
@@ -95,27 +92,14 @@ def export(
         from vulcan.registry import find_task
 
         find_exporter(format, find_task(task))  # before the policy, which may have errors of its own
-    subject = _subject(context, run, task, candidate, runs_dir, listed=show)
+    found, document = _found(context, run, task, candidate, runs_dir, listed=show)
     if show:
-        _list(subject, as_json)
+        _list(found, document, as_json)
     else:
-        _write(subject, format or "python", output, as_json, guard)
+        _write(found, document, format or "python", output, as_json, guard)
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """The policy to export, and its provenance."""
-
-    policy: AnyPolicy
-    provenance: Provenance
-    document: ExportSubject
-    name: str
-    cautions: Sequence[str] = ()
-    others: Sequence[AnyPolicy] = ()
-    """Of a task whose formats are listed: its further policies. A format is refused where it takes none of them."""
-
-
-def _subject(
+def _found(
     context: typer.Context,
     run: str | None,
     task: str | None,
@@ -123,7 +107,7 @@ def _subject(
     runs_dir: Path,
     *,
     listed: bool,
-) -> _Subject:
+) -> tuple[ExportCandidate, ExportSubject]:
     if task is not None:
         return _of_task(context, run, task, candidate, listed=listed)
     if run is None:
@@ -135,16 +119,18 @@ def _subject(
 
     path = find_run(run, runs_dir)
     found = find_recommended(path, candidate)
-    document: ExportSubject = {"run": str(path), "candidate": found.number, "verdict": found.verdict}
-    return _Subject(found.policy, found.provenance, document, found.name, found.cautions)
+    return found, {"run": str(path), "candidate": found.number, "verdict": found.verdict}
 
 
-def _of_task(context: typer.Context, file: str | None, name: str, candidate: int | None, *, listed: bool) -> _Subject:
+def _of_task(
+    context: typer.Context, file: str | None, name: str, candidate: int | None, *, listed: bool
+) -> tuple[ExportCandidate, ExportSubject]:
     """Return a policy's file, or for --list those of the task. Raises UserError, or Exit if rejected."""
     from vulcan.anvil import Rejected
     from vulcan.export import Provenance
     from vulcan.python_policy.check import check_policy
     from vulcan.registry import find_task
+    from vulcan.results.recommended import ExportCandidate
 
     if candidate is not None:
         raise UserError("--candidate is of a run: it is not expected with --task")
@@ -168,47 +154,45 @@ def _of_task(context: typer.Context, file: str | None, name: str, candidate: int
         tell(f"rejected: {rejected.summary}")
         raise typer.Exit(1) from None
     origin = Provenance(declared.name, Path(file or "").name, candidate="", proposer="", date="", settings=settings)
-    return _Subject(policy, origin, document, shown, others=others)
+    return ExportCandidate(shown, policy, origin, others=tuple(others)), document
 
 
-def _list(subject: _Subject, as_json: bool) -> None:
+def _list(found: ExportCandidate, document: ExportSubject, as_json: bool) -> None:
     from vulcan.export.formats import every_format
 
-    attempts = every_format(subject.policy, subject.provenance, subject.others)
+    attempts = every_format(found.policy, found.provenance, found.others)
     if as_json:
         rows: list[ExportFormat] = [
             {"format": made.format, "summary": made.exporter.summary, "refused": made.refusal or None}
             for made in attempts
         ]
-        listed: ExportListDocument = {**subject.document, "formats": rows}
+        listed: ExportListDocument = {**document, "formats": rows}
         print_json(listed)
         return
-    tell(f"formats of {subject.name}:")
+    tell(f"formats of {found.name}:")
     print_table(("format", "what it is", "refused, for"), [(m.format, m.exporter.summary, m.refusal) for m in attempts])
 
 
-def _write(subject: _Subject, format: str, output: Path | None, as_json: bool, guard: str | None) -> None:
+def _write(
+    found: ExportCandidate, document: ExportSubject, format: str, output: Path | None, as_json: bool, guard: str | None
+) -> None:
     from vulcan.anvil import Policy
-    from vulcan.export.formats import export_policy
     from vulcan.export.pack_formats import pack_formats
     from vulcan.portfolio.export import export_guarded
 
-    for caution in subject.cautions:
+    for caution in found.cautions:
         tell(f"warning: {caution}")
-    if guard is not None:
-        files = export_guarded(subject.policy, format, subject.provenance, guard)
-    else:
-        files = export_policy(subject.policy, format, subject.provenance)
+    files = found.files(format) if guard is None else export_guarded(found.policy, format, found.provenance, guard)
     replaces = output is not None and output.is_file()
     written = write_files(files, output, format)
-    if (verdict := subject.document.get("verdict")) is not None:
-        tell(verdict)
+    if found.verdict is not None:
+        tell(found.verdict)
     if as_json:
-        document: ExportDocument = {"format": format, "files": [str(path) for path in written]}
-        print_json({**subject.document, **document})
+        done: ExportDocument = {**document, "format": format, "files": [str(path) for path in written]}
+        print_json(done)
         return
-    tell(f"{'replaced' if replaces else 'wrote'} {', '.join(map(str, written))}: {subject.name}")
-    declared = pack_formats(subject.policy.task)
-    if format in declared and isinstance(subject.policy, Policy):
-        for given in declared[format].asked_for(subject.policy):
+    tell(f"{'replaced' if replaces else 'wrote'} {', '.join(map(str, written))}: {found.name}")
+    declared = pack_formats(found.policy.task)
+    if format in declared and isinstance(found.policy, Policy):
+        for given in declared[format].asked_for(found.policy):
             tell(f"{format} needs {given}")

@@ -24,25 +24,20 @@ from vulcan.task import Task
 
 @dataclass(frozen=True, slots=True)
 class ExportCandidate:
-    """A policy with its provenance, ready for export; `number` is the candidate's, None for one of the task's own.
+    """A policy with its provenance, ready for export, and what it is called in messages.
 
-    `verdict` is the verdict on the run in a sentence, with what is exported for it where no candidate was named, and
-    `cautions` are what the task warns of in the candidate.
+    `number` is the candidate's, None for one of no run, or of the task's own. `verdict` is the verdict on the run in a
+    sentence, with what is exported for it where no candidate was named, and `cautions` are what the task warns of in
+    the candidate. Of a task whose formats are listed, `others` are further policies.
     """
 
-    number: int | None
+    name: str
     policy: AnyPolicy
     provenance: Provenance
+    number: int | None = None
     verdict: str | None = None
     cautions: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return (
-            f"a policy of the task, by {self.provenance.run}"
-            if self.number is None
-            else f"candidate {self.number} of {self.provenance.run}"
-        )
+    others: tuple[AnyPolicy, ...] = ()
 
     def files(self, format: str) -> dict[str, str]:
         """Export it in any available format: the text of each file by name, the main file first. Raises UserError."""
@@ -95,7 +90,8 @@ def _candidate(run: Path, store: Store, record: RunRecord, number: int | None) -
     task = recorded_task(record.config["task"])
     provenance = _provenance(record, run, task, author, store.started_at(), judged)
     cautions = tuple(cautions_of(record, judged.candidate))
-    return ExportCandidate(judged.candidate, check_policy(judged.source, task), provenance, cautions=cautions)
+    name, policy = f"candidate {judged.candidate} of {run.name}", check_policy(judged.source, task)
+    return ExportCandidate(name, policy, provenance, judged.candidate, cautions=cautions)
 
 
 def _known(run: Path, store: Store, record: RunRecord, verdict: RunVerdict) -> ExportCandidate:
@@ -104,7 +100,7 @@ def _known(run: Path, store: Store, record: RunRecord, verdict: RunVerdict) -> E
     if (source := known_source(task, verdict)) is None:
         raise UserError(f"{verdict.sentence} {how_to_take(run, task, verdict)}")
     provenance = _provenance(record, run, task, "the task's author", store.started_at())
-    return ExportCandidate(None, check_policy(source, task), provenance)
+    return ExportCandidate(f"a policy of the task, by {run.name}", check_policy(source, task), provenance)
 
 
 def _provenance(
