@@ -286,52 +286,31 @@ def prompt(
             help="As of `vulcan search`: with `full`, the prompt describes the workload.",
         ),
     ] = "full",
-    measure: Annotated[
-        bool,
-        typer.Option(
-            "--measure",
-            help="Measure what a search would: the prompt then has scores and programs of known policies, and where "
-            "those lose that a search begins with.",
-        ),
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the prompt that asks a model for its first policy.
 
     Options of the task's own, such as --sample-size, are given here too, for the prompt tells of them.
-    With --measure it is the first prompt of a search, word for word; without, nothing is measured, and the prompt has
-    no scores.
+    Nothing is measured, and the prompt has no scores: `vulcan search --dry-run` prints the first prompt of a search.
 
     \b
     Examples:
       vulcan prompt --task cache_eviction
-      vulcan prompt --task cache_eviction --measure
       vulcan prompt --task cache_eviction --trace my.csv --cache-size 10%
       vulcan prompt --task cache_eviction --sample-size 64 --objective byte
     """
-    from vulcan.cli.launch import first_prompt
     from vulcan.evaluator import Evaluator, load_evaluator
-    from vulcan.progress.display import open_display
     from vulcan.registry import find_task, task_reference
-    from vulcan.searches.config import SearchConfig, complete_settings, make_config
+    from vulcan.searches.config import SearchConfig, complete_settings
     from vulcan.searches.evidence import describe_workload, find_instances, find_objective
     from vulcan.searches.feedback import PromptFeedback, workload_text
-    from vulcan.searches.options import ASK
     from vulcan.searches.prompts import Prompts
-    from vulcan.searches.session import check_config
     from vulcan.searches.strategies import Draft
 
     declared = find_task(task)
     settings = complete_settings(declared, task_settings(declared, context))
     chosen = find_objective(declared, objective or declared.objectives[0].name)
     check_choice("feedback", feedback, OPTIONS["feedback"].choices)
-    if measure:
-        options = {"model": [ASK], "objective": chosen.name, "feedback": feedback}
-        wanted = make_config(task, options, {n: v for n, v in settings.items() if v is not None})
-        with open_display("none") as display:
-            _, messages = first_prompt(declared, wanted, check_config(declared, wanted, models=False), display)
-        _print_prompt(declared.name, messages[0].content, as_json=as_json)
-        return
     shown = PromptFeedback(shows_scores=feedback != "none")
     evaluator = load_evaluator(declared)
     if feedback == "full" and evaluator.offers(Evaluator.workload):
@@ -340,12 +319,8 @@ def prompt(
         shown = PromptFeedback(workload_text(describe_workload(evaluator, training), training))
     offered = declared.offered(settings)
     text = Prompts(offered, chosen, settings).propose(Draft(1, "initial", ()), shown)
-    _print_prompt(declared.name, text, as_json=as_json)
-
-
-def _print_prompt(task: str, text: str, *, as_json: bool) -> None:
     if as_json:
-        document: PromptDocument = {"task": task, "messages": [{"role": "user", "content": text}]}
+        document: PromptDocument = {"task": declared.name, "messages": [{"role": "user", "content": text}]}
         print_json(document)
     else:
         say(text)

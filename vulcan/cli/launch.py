@@ -28,7 +28,7 @@ from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.interactive import messages_document
 from vulcan.searches.model_pool import REPLY_TOKENS, forecast_limits, forecast_models
 from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS
-from vulcan.searches.session import ExecutionConfig, RunDisplay, open_study
+from vulcan.searches.session import ExecutionConfig, open_study
 from vulcan.store import MemoryStore
 from vulcan.store.runs import find_run, is_begun
 from vulcan.task import Task
@@ -123,8 +123,14 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
 
     Baselines and the task's own policies are measured, as the prompt has their scores. Raises UserError.
     """
-    with open_display(form) as display:
-        planned, messages = first_prompt(task, config, evidence, display)
+    machines = ExecutionConfig("local", 1)
+    with (
+        open_display(form) as display,
+        open_study(task, config, MemoryStore(), evidence, machines, display) as study,
+    ):
+        proposal, planned = study.ask(), study.total
+    assert proposal is not None, "a search makes at least one proposal"
+    messages = proposal.messages
     models = forecast_models(task, config, messages)
     limits = forecast_limits(config, planned, models)
     if as_json:
@@ -138,16 +144,6 @@ def show_dry_run(task: Task, config: SearchConfig, evidence: EvaluationSet, form
     say(f"\nThe first prompt, about {expected_tokens(messages)} tokens:\n")
     for message in messages:
         say(message.content.rstrip())
-
-
-def first_prompt(
-    task: Task, config: SearchConfig, evidence: EvaluationSet, display: RunDisplay
-) -> tuple[int, tuple[Message, ...]]:
-    """Return the number of planned proposals, and the search's first prompt."""
-    with open_study(task, config, MemoryStore(), evidence, ExecutionConfig("local", 1), display) as study:
-        proposal = study.ask()
-        assert proposal is not None, "a search makes at least one proposal"
-        return study.total, proposal.messages
 
 
 def _show_evidence(evidence: EvaluationSet) -> None:
