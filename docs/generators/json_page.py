@@ -36,7 +36,7 @@ the library as `vulcan library build --json` prints it."""
 
 _TOOLS = """\
 Tools of the Model Context Protocol, whose results are these documents: `list_tasks` (`TasksDocument`), `describe_task`
-(`InterfaceDocument`), `open_study` and `finish` (`RunDocument`), `ask` (`QuestionDocument`), `tell` (`AnswerDocument`),
+(`InterfaceDocument`), `open_study` and `finish` (`RunDocument`), `ask` (`AskDocument`), `tell` (`TellDocument`),
 `inspect` (`InspectDocument`, or `CandidateDocument` for one candidate) and `export` (`ExportedFiles`)."""
 
 _KINDS = (
@@ -86,8 +86,6 @@ SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
         _TOOLS,
         (
             policy.InterfaceDocument,
-            conversation.QuestionDocument,
-            conversation.AnswerDocument,
             conversation.ToolResult,
             run.InspectDocument,
             run.ExportedFiles,

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from vulcan.documents.conversation import (
-    AnswerDocument,
     AskDocument,
-    QuestionDocument,
     SteerDocument,
     TellDocument,
 )
@@ -83,8 +81,6 @@ DOCUMENTS: tuple[type, ...] = (
     LibraryDocument,
     FollowingDocument,
     DoctorDocument,
-    QuestionDocument,
-    AnswerDocument,
     InspectDocument,
     InterfaceDocument,
     ExportedFiles,

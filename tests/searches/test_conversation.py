@@ -12,7 +12,7 @@ from kept import kept
 from rich_parts import answer, rich, search
 from search_parts import SEEDS, TASK, as_reply, config, contents, evidence, judged, of_kind, opened, share
 
-from vulcan.documents.conversation import AnswerDocument
+from vulcan.documents.conversation import TellDocument
 from vulcan.errors import UserError
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.config import SearchConfig, make_config
@@ -56,7 +56,7 @@ class Run:
             proposal = talk.ask()
             return None if proposal is None else proposal.name
 
-    def tell(self, name: str, text: str) -> AnswerDocument:
+    def tell(self, name: str, text: str) -> TellDocument:
         with self.talk() as talk:
             return talk.tell(name, text, "somebody")
 

@@ -15,9 +15,7 @@ from vulcan.results.report.data import (
     progress,
     scores_by_instance,
 )
-from vulcan.results.run import compare_instances, metrics_of
-from vulcan.searches.evidence import SPLITS
-from vulcan.task import Metrics
+from vulcan.results.run import compare_instances
 
 _COUNTS = {"proposal", "turn", "size", "operations", "row", "calls", "tokens_in", "tokens_out"}
 """Integer columns, which may have missing values."""
@@ -65,22 +63,7 @@ def candidates(report: Report) -> pd.DataFrame:
 
 def scores(report: Report) -> pd.DataFrame:
     """Return `vulcan.api.run.Run.scores`."""
-    measured = _metrics(report)
-    rows = [{**row, **measured[row["policy"], row["split"], row["instance"]]} for row in scores_by_instance(report)]
-    names = dict.fromkeys(name for metrics in measured.values() for name in metrics)
-    return _frame(rows, (*SCORES, *(name for name in names if name not in SCORES)))
-
-
-def _metrics(report: Report) -> dict[tuple[str, str, str], Metrics]:
-    """Return the metrics of the winner and of every known policy, by policy, split and instance."""
-    found: dict[tuple[str, str, str], Metrics] = {}
-    for (policy, split), event in report.record.baselines.items():
-        found |= {(policy, split, instance): metrics for instance, metrics in event.metrics}
-    if (winner := report.winner) is not None:
-        for split in SPLITS:
-            measured = metrics_of(report.record, winner.candidate, split)
-            found |= {(f"candidate {winner.candidate}", split, instance): metrics for instance, metrics in measured}
-    return found
+    return _with_metrics(scores_by_instance(report), SCORES)
 
 
 def instances(report: Report) -> pd.DataFrame:
@@ -134,9 +117,14 @@ def events(report: Report) -> pd.DataFrame:
 
 def of_candidate(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return `vulcan.api.run.Candidate.metrics`."""
-    plain = [{**{k: v for k, v in row.items() if k != "metrics"}, **row["metrics"]} for row in rows]
-    names = dict.fromkeys(name for row in plain for name in row)
-    return _frame(plain, tuple(dict.fromkeys(("instance", "split", "score", *names))))
+    return _with_metrics(rows, ("instance", "split", "score"))
+
+
+def _with_metrics(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return the rows as a frame of these columns, and one for each metric."""
+    known = list(rows)
+    names = dict.fromkeys(name for row in known for name in row["metrics"])
+    return _frame([{**row, **row["metrics"]} for row in known], tuple(dict.fromkeys((*columns, *names))))
 
 
 def _frame(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...], index: str | None = None) -> pd.DataFrame:

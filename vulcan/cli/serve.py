@@ -16,7 +16,7 @@ from vulcan.cli.output import number, print_json, say
 from vulcan.cli.output import tell as tell_aside
 
 if TYPE_CHECKING:
-    from vulcan.documents.conversation import AskDocument, SteerDocument, TellDocument
+    from vulcan.documents.conversation import SteerDocument
     from vulcan.searches.interactive import InteractiveSearch
     from vulcan.searches.proposal import Proposal
 
@@ -43,7 +43,7 @@ def ask(
 
     with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
         given = conversation.find(proposal) if proposal is not None else conversation.ask()
-        document: AskDocument = {"run": str(path), **ask_document(conversation, given)}
+        document = ask_document(conversation, given)
     if as_json:
         print_json(document)
     elif given is not None:
@@ -79,7 +79,7 @@ def tell(
     """
     text = _read(file, "reply")
     with _conversation(run, runs_dir, allow_unsandboxed) as (path, conversation):
-        told: TellDocument = {"run": str(path), **conversation.tell(proposal, text, model)}
+        told = conversation.tell(proposal, text, model)
     if as_json:
         print_json(told)
         return

@@ -7,9 +7,10 @@ from typing import Annotated, Literal, TypedDict
 from vulcan.documents.run import BestSoFar, MessageDocument
 
 
-class QuestionDocument(TypedDict):
-    """A proposal to answer. Exit code 1 where none can be given before one of `open` has its reply."""
+class AskDocument(TypedDict):
+    """A proposal to answer, of a run. Exit code 1 where none can be given before one of `open` has its reply."""
 
+    run: Annotated[str, "the run's directory"]
     proposal: Annotated[str | None, "the id to tell with, such as `12`, or `12.1` for its next turn"]
     kind: Annotated[Literal["policy", "advice"] | None, "what the reply has to be"]
     operator: Annotated[str | None, "the operator that made the proposal"]
@@ -22,15 +23,10 @@ class QuestionDocument(TypedDict):
     done: Annotated[bool, "whether every proposal of the plan has its verdict"]
 
 
-class AskDocument(QuestionDocument):
-    """A proposal to answer, of a run. Exit code 1 where none can be given before one of `open` has its reply."""
+class TellDocument(TypedDict):
+    """The verdict on a reply, of a run."""
 
     run: Annotated[str, "the run's directory"]
-
-
-class AnswerDocument(TypedDict):
-    """The verdict on a reply."""
-
     proposal: Annotated[str, "its id"]
     verdict: Annotated[str | None, "as in `candidates` of a run; `null` for advice"]
     score: Annotated[float | None, "mean score on train"]
@@ -47,12 +43,6 @@ class ToolResult(TypedDict):
 
     proposal: Annotated[str, "the conversation's next turn, to call tools or tell the program with"]
     result: Annotated[str, "what the tool found, on training data alone"]
-
-
-class TellDocument(AnswerDocument):
-    """The verdict on a reply, of a run."""
-
-    run: Annotated[str, "the run's directory"]
 
 
 class InstructionDocument(TypedDict):

@@ -38,11 +38,14 @@ class EventRows(TypedDict):
     chosen: Annotated[int | None, "the choice of the winner"]
 
 
-class BestSoFarAt(TypedDict):
-    """The best score when a candidate had its verdict."""
+class ProgressPoint(TypedDict):
+    """The best score so far after a candidate."""
 
     candidate: Annotated[int, "its number"]
-    best: Annotated[float, "the best score on train by then"]
+    score: Annotated[float | None, "its score on train"]
+    best: Annotated[float | None, "the best score on train so far"]
+    dollars: Annotated[float, "cost so far; an unknown price counts as 0"]
+    row: Annotated[int, "row of the store's table `events`"]
 
 
 class ComparedRun(RunDocument):
@@ -50,7 +53,7 @@ class ComparedRun(RunDocument):
 
     seed: Annotated[int | None, "the seed of the search"]
     configuration: Annotated[str, "a digest of the other options: equal for runs that are seeds of one another"]
-    progress: Annotated[list[BestSoFarAt], "the best score on train over candidates"]
+    progress: Annotated[list[ProgressPoint], "the best score on train over candidates"]
 
 
 class SeedRow(TypedDict):
@@ -97,16 +100,6 @@ class ComparisonDocument(TypedDict):
     ]
 
 
-class ProgressPoint(TypedDict):
-    """The best score so far after a candidate."""
-
-    candidate: Annotated[int, "its number"]
-    score: Annotated[float | None, "its score on train"]
-    best: Annotated[float | None, "the best score on train so far"]
-    dollars: Annotated[float, "cost so far; an unknown price counts as 0"]
-    row: Annotated[int, "row of the store's table `events`"]
-
-
 class PolicyInstanceScore(TypedDict):
     """The score of the winner or a known policy on an instance."""
 
@@ -115,6 +108,7 @@ class PolicyInstanceScore(TypedDict):
     split: Annotated[Split, "the split of the instance"]
     instance: Annotated[str, "the instance's name"]
     score: Annotated[float, "higher is better"]
+    metrics: Annotated[dict[str, float], "the task's metrics by name"]
     row: Annotated[int | None, "row of the store's table `events`"]
 
 
@@ -128,17 +122,6 @@ class WinnerAnalysis(TypedDict):
         list[dict[str, Any]], "as in `vulcan verify`, with the `claim` in words and `counterexample` as text"
     ]
     operations: Annotated[int | None, "bound on the operations of a call"]
-
-
-class Ancestor(TypedDict):
-    """The winner or one of its ancestors."""
-
-    candidate: Annotated[int, "its number"]
-    parents: Annotated[list[int], "candidates that it was made from"]
-    origin: Annotated[str, "`model`, `seed`, `tuned`, `simplified`, or `user` for one that a person added"]
-    score: Annotated[float | None, "mean score on train"]
-    row: Annotated[int, "row of the store's table `events`"]
-    diff: Annotated[str, "a unified diff against its first parent"]
 
 
 class Failures(TypedDict):
@@ -164,6 +147,12 @@ class CandidateRow(RankedCandidate):
 
     operations: Annotated[int | None, "bound on the operations of a call"]
     row: Annotated[int, "row of the store's table `events`"]
+
+
+class Ancestor(CandidateRow):
+    """The winner or one of its ancestors."""
+
+    diff: Annotated[str, "a unified diff against its first parent"]
 
 
 class ReportDocument(RunDocument):

@@ -53,14 +53,6 @@ class InstanceScores(TypedDict):
     ]
 
 
-class ScoresBySplit(TypedDict):
-    """The mean score on each split."""
-
-    train: Annotated[float | None, "on the split train"]
-    validation: Annotated[float | None, "on the split validation"]
-    test: Annotated[float | None, "on the split test"]
-
-
 class Refinement(TypedDict):
     """The derivation of a candidate that the search tuned or simplified."""
 
@@ -163,7 +155,7 @@ class CandidateDocument(TypedDict):
     warnings: Annotated[list[str], "warnings of the checker"]
     signature: Annotated[str | None, "digest of its decisions"]
     rungs: Annotated[list[RungScore], "scores on cheaper versions of the instances"]
-    scores: Annotated[ScoresBySplit, "mean scores"]
+    scores: Annotated[dict[Split, float | None], "mean score on each split"]
     metrics: Annotated[list[InstanceMetricsRow], "the measurements on each instance"]
     findings: Annotated[list[FindingRow], "what models were told of it; empty where no prompt had that"]
     messages: Annotated[list[MessageDocument], "the chat that it answers: all that its model was told"]

@@ -8,7 +8,7 @@ from typing import cast
 from vulcan.documents.policy import FindingRow
 from vulcan.documents.run import CandidateDocument, InstanceMetricsRow, ProposalData, RankedCandidate
 from vulcan.findings import InstanceFinding
-from vulcan.results.run import metrics_of, scorer_of, scores_by_split
+from vulcan.results.run import metrics_of, scorer_of
 from vulcan.searches.evidence import SPLITS
 from vulcan.store import RunRecord
 from vulcan.store.events import CallRecord, CandidateJudged
@@ -34,7 +34,7 @@ def candidate_document(record: RunRecord, judged: CandidateJudged, call: CallRec
         "warnings": list(judged.warnings),
         "signature": judged.signature,
         "rungs": [{"rung": rung, "score": score} for rung, score in judged.rungs],
-        "scores": scores_by_split(record, judged.candidate),
+        "scores": {split: record.score_of(judged.candidate, split) for split in SPLITS},
         "metrics": metric_rows(record, judged.candidate),
         "findings": [cast(FindingRow, one.to_json()) for one in findings_about(record, judged.candidate)],
         "messages": [{"role": role, "content": content} for role, content in (call.messages if call else ())],

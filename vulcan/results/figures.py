@@ -44,19 +44,13 @@ class Curve:
     end: float
 
 
-def curve_of(record: RunRecord, name: str, configuration: str) -> Curve:
-    """Return the curve of a run."""
-    points = [(float(number), score) for number, score in _improvements(record)]
-    return Curve(name, configuration, tuple(points), float(max(record.candidates, default=0)))
-
-
 def best_score(record: RunRecord, candidate: int | None = None, link: Link = no_link) -> Figure | None:
     """Draw scores on train and the best so far, with the line of descent of a candidate, by default the best."""
     scored = {c.candidate: c.score for c in record.candidates.values() if c.verdict == "scored" and c.score is not None}
     best = record.best()
     if not scored or best is None:
         return None
-    run = curve_of(record, "best so far", "")
+    run = Curve("best so far", "", tuple(_improvements(record)), float(max(record.candidates)))
     line = [n for n in _first_line(record, candidate or best.candidate) if n in scored]
     baseline = record.named_baseline("train")
     marked = [scored[n] for n in line] + ([] if baseline is None else [baseline.score])
@@ -112,8 +106,8 @@ def sampled(points: Sequence[T]) -> list[T]:
     return list(points[:: max(1, -(-len(points) // MAX_DOTS))])
 
 
-def _improvements(record: RunRecord) -> list[tuple[int, float]]:
-    found: list[tuple[int, float]] = []
+def _improvements(record: RunRecord) -> list[tuple[float, float]]:
+    found: list[tuple[float, float]] = []
     for judged in record.candidates.values():
         if judged.verdict == "scored" and judged.score is not None and (not found or judged.score > found[-1][1]):
             found.append((judged.candidate, judged.score))

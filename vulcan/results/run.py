@@ -14,7 +14,6 @@ from vulcan.documents.run import (
     PolicyScore,
     Refinement,
     RunDocument,
-    ScoresBySplit,
     SplitScores,
     Winner,
 )
@@ -294,12 +293,3 @@ def start_scores(compared: Comparison, split: SplitName) -> dict[str, float]:
     """Return the mean scores on a split of the policies that the search began with, by name."""
     known = {name: compared.mean(start, split) for start, name in compared.starts.items()}
     return {name: score for name, score in known.items() if score is not None}
-
-
-def scores_by_split(record: RunRecord, candidate: int) -> ScoresBySplit:
-    """Return a candidate's mean objective on each split."""
-    return {
-        "train": record.score_of(candidate, "train"),
-        "validation": record.score_of(candidate, "validation"),
-        "test": record.score_of(candidate, "test"),
-    }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from vulcan.documents.conversation import AnswerDocument, QuestionDocument, ToolResult
+from vulcan.documents.conversation import AskDocument, TellDocument, ToolResult
 from vulcan.documents.run import BestSoFar, MessageDocument
 from vulcan.errors import UserError
 from vulcan.models import Message, Reply
@@ -38,7 +38,7 @@ class InteractiveSearch:
 
     def __init__(self, study: Study, path: Path) -> None:
         self.study = study
-        self._path = path
+        self.path = path
         if not self.finished:
             if study.config.model == (ASK,):
                 study.restore()
@@ -52,7 +52,7 @@ class InteractiveSearch:
 
     def _check_open(self) -> None:
         if self.finished:
-            raise UserError(f"{self._path} is finished: `vulcan show {shlex.quote(str(self._path))}` has the winner")
+            raise UserError(f"{self.path} is finished: `vulcan show {shlex.quote(str(self.path))}` has the winner")
 
     def open(self) -> list[Proposal]:
         """Return the proposals that were handed out and have no reply."""
@@ -83,7 +83,7 @@ class InteractiveSearch:
             raise UserError(f"proposal {name} has its reply already; open are: {known}")
         raise UserError(f"no proposal {name!r} was given out; open are: {known}")
 
-    def tell(self, name: str, text: str, model: str) -> AnswerDocument:
+    def tell(self, name: str, text: str, model: str) -> TellDocument:
         """Accept the reply to an open proposal, and wait for its verdict: null for advice.
 
         `pending` means that its candidate has no number yet. A rejected program is returned for `repair` while its
@@ -110,12 +110,13 @@ class InteractiveSearch:
 
     def _answer(
         self, name: str, one: CandidateJudged | None, feedback: str = "", *, repair: bool = False
-    ) -> AnswerDocument:
+    ) -> TellDocument:
         """Return the verdict on a reply; none of advice or of tools. While a candidate waits, its number is 0."""
         if one is not None:
             repeats = one.verdict == "duplicate" and one.of
             feedback = f"it is the program of candidate {one.of}" if repeats else one.feedback
         return {
+            "run": str(self.path),
             "proposal": name,
             "verdict": None if one is None else one.verdict,
             "score": None if one is None else one.score,
@@ -166,7 +167,7 @@ class InteractiveSearch:
                 self.study.run(no_models("it was ended by `vulcan finish`"), must_find=False)
             self.study.measure_held_out()
             self.study.close("finished")
-            (self._path / MEASURED).unlink(missing_ok=True)
+            (self.path / MEASURED).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -201,10 +202,11 @@ def asks_for_advice(proposal: Proposal) -> bool:
     return proposal.draft.operator == ADVICE
 
 
-def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> QuestionDocument:
+def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> AskDocument:
     """Return a handed-out proposal as JSON, or the reason for none: `open` are those that wait for a reply."""
     draft = None if given is None else given.draft
     return {
+        "run": str(conversation.path),
         "proposal": None if given is None else given.name,
         "kind": None if given is None else "advice" if asks_for_advice(given) else "policy",
         "operator": None if draft is None else draft.operator,

@@ -67,11 +67,7 @@ def _compared(report: Report) -> ComparedRun:
         **report.summary,
         "seed": report.record.config.get("seed"),
         "configuration": configuration(report.record.config),
-        "progress": [
-            {"candidate": point["candidate"], "best": point["best"]}
-            for point in progress(report)
-            if point["best"] is not None
-        ],
+        "progress": list(progress(report)),
     }
 
 
@@ -97,7 +93,7 @@ def _overlay(document: ComparisonDocument) -> Figure | None:
         Curve(
             f"{_name(run)}, seed {run['seed']}",
             run["configuration"],
-            tuple((float(point["candidate"]), point["best"]) for point in run["progress"]),
+            tuple((float(p["candidate"]), p["best"]) for p in run["progress"] if p["best"] is not None),
             float(_judged(run)),
         )
         for run in document["runs"]

@@ -45,6 +45,7 @@ from vulcan.store.events import (
     CandidateJudged,
     Event,
     FinalistScored,
+    InstanceMetrics,
     InstancesPrepared,
     RunStarted,
     WinnerChosen,
@@ -171,9 +172,12 @@ def measured_on(record: RunRecord) -> Iterator[InstanceParameters]:
 
 def every_candidate(report: Report) -> Iterator[CandidateRow]:
     """Yield a short line for every candidate, with its row of the store."""
-    for number, judged in report.record.candidates.items():
-        row = report.rows.judged[number]
-        yield {**candidate_row(report.record, judged), "operations": judged.operations, "row": row}
+    return (_line(report, number) for number in report.record.candidates)
+
+
+def _line(report: Report, number: int) -> CandidateRow:
+    judged, row = report.record.candidates[number], report.rows.judged[number]
+    return {**candidate_row(report.record, judged), "operations": judged.operations, "row": row}
 
 
 def progress(report: Report) -> Iterator[ProgressPoint]:
@@ -200,26 +204,23 @@ def scores_by_instance(report: Report) -> Iterator[PolicyInstanceScore]:
     if scorer is None:
         return
     for split in SPLITS:
+        measured: list[tuple[str, str, int | None, InstanceMetrics]] = []
         if report.winner is not None:
             number = report.winner.candidate
-            for instance, metrics in metrics_of(record, number, split):
-                yield {
-                    "policy": f"candidate {number}",
-                    "kind": "candidate",
-                    "split": split,
-                    "instance": instance,
-                    "score": scorer.on_instance(split, instance, metrics),
-                    "row": report.rows.of_candidate(number, split),
-                }
-        for (policy, where), measured in record.baselines.items():
-            for instance, metrics in measured.metrics if where == split else ():
+            row, own = report.rows.of_candidate(number, split), metrics_of(record, number, split)
+            measured.append((f"candidate {number}", "candidate", row, own))
+        known = [one for one in record.baselines.values() if one.split == split]
+        measured += [(one.policy, one.kind, report.rows.baselines[one.policy, split], one.metrics) for one in known]
+        for policy, kind, row, on_each in measured:
+            for instance, metrics in on_each:
                 yield {
                     "policy": policy,
-                    "kind": measured.kind,
+                    "kind": kind,
                     "split": split,
                     "instance": instance,
                     "score": scorer.on_instance(split, instance, metrics),
-                    "row": report.rows.baselines[policy, where],
+                    "metrics": dict(metrics),
+                    "row": row,
                 }
 
 
@@ -230,15 +231,7 @@ def history(report: Report) -> Iterator[Ancestor]:
     number = report.winner.candidate
     line = [*(c for generation in reversed(lineage(report.record, number)) for c in generation), number]
     for candidate in line:
-        judged = report.record.candidates[candidate]
-        yield {
-            "candidate": candidate,
-            "parents": list(report.record.parents_of(candidate)),
-            "origin": judged.origin,
-            "score": judged.score,
-            "row": report.rows.judged[candidate],
-            "diff": difference(report.record, candidate),
-        }
+        yield {**_line(report, candidate), "diff": difference(report.record, candidate)}
 
 
 def difference(record: RunRecord, candidate: int, other: int | None = None) -> str:
