@@ -10,7 +10,7 @@ import pytest
 from console import MOOD_TASK
 
 import vulcan
-from vulcan.api.starts import with_starts
+from vulcan.api.launch import with_starts
 from vulcan.errors import UserError
 from vulcan.registry import find_task
 from vulcan.results.recommended import find_winner

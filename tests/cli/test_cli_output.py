@@ -10,8 +10,8 @@ import typer
 from console import Console
 
 from vulcan.cli.main import app
+from vulcan.cli.options import SearchCommand
 from vulcan.cli.output import print_table, read_policy
-from vulcan.cli.task_options import SearchCommand
 from vulcan.errors import UserError
 
 COLUMNS = ("instance", "split", "winner", "oracle", "best oracle")

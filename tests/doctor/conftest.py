@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from vulcan.doctor.attacks.attack import targets
-from vulcan.doctor.attacks.in_program import ForkedRange
+from vulcan.doctor.attacks.attack import ForkedRange, targets
 from vulcan.scoring.sandbox.layers import ALL, Layers
 
 _KEPT = 8

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from effort import slow
 
-from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, AttackObservation, stopper
-from vulcan.doctor.attacks.in_program import ForkedRange
+from vulcan.doctor.attacks.attack import OWN_PROCESS, Attack, AttackObservation, ForkedRange, stopper
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers
 

@@ -9,7 +9,7 @@ from vulcan.anvil import Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.python_policy.allowed import NAMES, namespace
 from vulcan.python_policy.check import check_policy, check_program, describe_policy
-from vulcan.python_policy.rules import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES
+from vulcan.python_policy.restrict import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES
 from vulcan.registry import find_task
 from vulcan.searches.reply import parse_source
 from vulcan.task import Task

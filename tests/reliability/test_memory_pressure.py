@@ -19,7 +19,7 @@ from console import Console
 from disturbed import SEARCH, Model, descendants, held, only_run
 
 from vulcan.cli import main
-from vulcan.doctor.attacks.in_program import RUNNER
+from vulcan.doctor.attacks.attack import RUNNER
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded
 from vulcan.scoring.sandbox.exit_causes import HOST_RAN_OUT
 from vulcan.scoring.sandbox.processes import descendants as processes_of

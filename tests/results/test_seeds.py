@@ -11,7 +11,7 @@ from console import Console
 from locations import TASKS
 
 from vulcan.documents.report import SeedRow
-from vulcan.documents.verdict import ConfidenceInterval, Gain
+from vulcan.documents.run import ConfidenceInterval, Gain
 from vulcan.results.seeds import SeedResult, seeds_document
 from vulcan.searches.verdict import RunVerdict
 from vulcan.store.events import BaselineMeasured

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from locations import recorded_run
 
-from vulcan.results.standings import NO_BOUND, distinct, standings
+from vulcan.results.run import NO_BOUND, distinct, standings
 from vulcan.store import RunRecord
 from vulcan.store.events import BaselineMeasured
 from vulcan.store.runs import open_store

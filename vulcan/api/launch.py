@@ -1,6 +1,7 @@
 """The launcher of searches: starts, resumes and replays a search in its run directory.
 
-A search is specified by options, a configuration file, or the run that it replays.
+A search is specified by options, a configuration file, or the run that it replays. The policies that it starts from
+besides the task's own are those of files, winners of earlier runs, or members of a library.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from vulcan.api.starts import with_starts
 from vulcan.errors import UserError
+from vulcan.export.source import policy_source
+from vulcan.inputs import read_policy_file
 from vulcan.models import ModelRefused
+from vulcan.portfolio import library_file
 from vulcan.progress.display import open_display
 from vulcan.registry import find_task, recorded_task
+from vulcan.results.recommended import find_winner
 from vulcan.results.run import run_document
 from vulcan.scoring import WorkerLost
 from vulcan.searches.config import SearchConfig, make_config, read_config, sort_options
@@ -26,6 +30,7 @@ from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import EvaluationSet
 from vulcan.searches.options import ASK, EXECUTION_OPTIONS, parse_execution
 from vulcan.searches.recorded_replies import RecordedReplies
+from vulcan.searches.reply import parse_source
 from vulcan.searches.resumption import change_settings, warn_of_version
 from vulcan.searches.session import (
     ExecutionConfig,
@@ -39,7 +44,7 @@ from vulcan.searches.session import (
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import RunStarted
-from vulcan.store.runs import FILE, create_store, lock_run, new_run, open_store
+from vulcan.store.runs import FILE, create_store, find_run, lock_run, new_run, open_store
 from vulcan.task import Json, Task
 from vulcan.trust import trust_commands
 
@@ -244,3 +249,53 @@ def _explain_stops(run: Path) -> Iterator[None]:
         raise UserError(
             f"scoring failed by no fault of a candidate: {error}; continue with `vulcan resume {named}`"
         ) from error
+
+
+LIBRARY = "library"
+"""Stands for the library that is shipped with the task."""
+
+
+def with_starts(config: SearchConfig, task: Task, runs: Path) -> SearchConfig:
+    """Return the configuration with the programs that its `start_from` names; as it is, if it has them.
+
+    Raises UserError for what cannot be read, and for a program that the task rejects.
+    """
+    if config.starts or not config.start_from:
+        return config
+    offered = config.offered(task)
+    own = task.seed_policies()
+    found: dict[str, str] = {}
+    for given in config.start_from:
+        for name, source in _programs(given, task, runs):
+            reading = parse_source(source, offered, config.target)
+            if reading.policy is None:
+                why = reading.feedback.splitlines()[0].removeprefix("- ")
+                raise UserError(f"--start-from {given}: task {task.name!r} rejects it: {why}")
+            if source not in own.values() and source not in found.values():
+                found[_unused(name, own.keys() | found.keys())] = source
+    return replace(config, starts=found)
+
+
+def _programs(given: str, task: Task, runs: Path) -> Iterator[tuple[str, str]]:
+    """Yield names and sources; of a library the members that are the task's."""
+    path = task.directory / LIBRARY if given == LIBRARY else Path(given)
+    if path.is_file():
+        yield path.stem, policy_source(read_policy_file(path))
+    elif given == LIBRARY or (path / library_file.FILE).is_file():
+        known, names = library_file.read_library(path), (task.name, str(task.directory))
+        members = [member for member in known.members if member.task in names]
+        if not members:
+            raise UserError(f"--start-from {given}: the library has no policy of task {task.name!r}")
+        yield from ((member.name, member.source) for member in members)
+    elif path.suffix == ".py":
+        raise UserError(f"--start-from {given}: there is no such file")
+    else:
+        run = find_run(given, runs)
+        policy = find_winner(run).policy  # what it found, also where a known policy is recommended
+        if policy.task.name != task.name:
+            raise UserError(f"--start-from {given}: {run} is of task {policy.task.name!r}, not {task.name!r}")
+        yield run.name, policy.source
+
+
+def _unused(name: str, names: set[str]) -> str:
+    return next(one for one in (name, *(f"{name}-{n}" for n in range(2, len(names) + 3))) if one not in names)

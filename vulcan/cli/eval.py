@@ -93,7 +93,7 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def _print(rows: Sequence[Mapping[str, Any]], columns: list[str], objective: str) -> None:
-    from vulcan.results.standings import NO_BOUND, distinct
+    from vulcan.results.run import NO_BOUND, distinct
 
     best = max((r["score"] for r in rows if r["kind"] == "baseline"), default=float("-inf"))
     kinds = [NO_BOUND if r["kind"] == "oracle" and r["score"] < best else r["kind"] for r in rows]

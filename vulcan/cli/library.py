@@ -15,11 +15,11 @@ from vulcan.cli.options import (
     AsJson,
     Quiet,
     RunsDirectory,
+    TakesTaskOptions,
     TaskName,
     task_settings,
 )
 from vulcan.cli.output import number, print_json, print_table, say, tell
-from vulcan.cli.task_options import TakesTaskOptions
 from vulcan.searches.options import Option
 from vulcan.terminal_text import count
 

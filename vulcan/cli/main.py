@@ -29,7 +29,7 @@ import typer.core
 
 from vulcan import __version__
 from vulcan.cli import check, eval, explain, export, host, library, runs, search, serve, task
-from vulcan.cli.task_options import SearchCommand, TakesTaskOptions
+from vulcan.cli.options import SearchCommand, TakesTaskOptions
 from vulcan.errors import UserError
 from vulcan.files import NOT_WRITABLE
 from vulcan.foreign_code import ForeignCall

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vulcan.cli.output import number, print_json, print_table, say
-from vulcan.documents.run import InstanceScores, PolicyScore
-from vulcan.documents.verdict import Gain
+from vulcan.documents.run import Gain, InstanceScores, PolicyScore
 from vulcan.evaluator import SplitName
 from vulcan.models.accommodation import CHANGES
 from vulcan.registry import recorded_task
@@ -15,6 +14,7 @@ from vulcan.results.run import (
     cautions_of,
     compare_instances,
     comparison_of,
+    distinct,
     headline,
     interval_of,
     mean_metrics,
@@ -22,8 +22,8 @@ from vulcan.results.run import (
     refined,
     run_document,
     scorer_of,
+    standings,
 )
-from vulcan.results.standings import distinct, standings
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS
 from vulcan.searches.held_out import start_names

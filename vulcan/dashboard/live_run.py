@@ -16,8 +16,7 @@ from vulcan.errors import UserError
 from vulcan.results.candidate import candidate_row
 from vulcan.results.report.data import failures
 from vulcan.results.report.html_page import aligned
-from vulcan.results.run import comparison_of, headline, proposals, scorer_of
-from vulcan.results.standings import distinct_standings, standings
+from vulcan.results.run import comparison_of, distinct_standings, headline, proposals, scorer_of, standings
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import SPLITS

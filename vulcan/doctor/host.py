@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vulcan import __version__
-from vulcan.doctor.attacks.attack import Attack, stopper, targets
-from vulcan.doctor.attacks.in_program import ForkedRange
+from vulcan.doctor.attacks.attack import Attack, ForkedRange, stopper, targets
 from vulcan.doctor.attacks.system import SYSTEM_ATTACKS
 from vulcan.documents.host import (
     AttackResult,

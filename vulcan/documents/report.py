@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from vulcan.documents.run import RankedCandidate, RunDocument
-from vulcan.documents.verdict import Conclusion, Split
+from vulcan.documents.run import Conclusion, RankedCandidate, RunDocument, Split
 
 
 class RunVersion(TypedDict):

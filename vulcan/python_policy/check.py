@@ -19,10 +19,8 @@ from vulcan.anvil.prompt_section import code, describe_language, table
 from vulcan.anvil.rejection import Rejected
 from vulcan.documents.policy import Remark
 from vulcan.python_policy.allowed import EXCEPTIONS, FUNCTIONS, MODULES, WITHOUT_IMPORT
-from vulcan.python_policy.parameters import parameters_of
-from vulcan.python_policy.policy import ProgramPolicy
-from vulcan.python_policy.restrict import Restricted
-from vulcan.python_policy.rules import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES, broken
+from vulcan.python_policy.policy import ProgramPolicy, parameters_of
+from vulcan.python_policy.restrict import MAX_SOURCE_BYTES, MAX_TREE_DEPTH, MAX_TREE_NODES, RULES, Restricted, broken
 from vulcan.python_policy.runner import FILE
 from vulcan.task import Feature, Hook, Program, Record, Scalar, Task
 from vulcan.terminal_text import format_number

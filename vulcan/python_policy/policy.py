@@ -1,4 +1,4 @@
-"""Checked programs, and the parent's side of running one: messages out, decisions back.
+"""Checked programs with their numeric constants, and the parent's side of running one: messages out, decisions back.
 
 The first message is marshalled: (code, class, record fields by hook, numbers to create the instance with, loop). The
 `loop` is code of the evaluator, which calls the hooks: it defines the meaning of the messages after. The replies to all
@@ -9,17 +9,85 @@ A program that breaks out of its language can look ahead to the end of the messa
 
 from __future__ import annotations
 
+import ast
 import marshal
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from vulcan.closing import Closing
-from vulcan.python_policy.parameters import ProgramParameter, with_values
 from vulcan.python_policy.runner import ERROR, MAX_TEXT, MEMORY, OK
 from vulcan.task import Hook, Program, Record, Task
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramParameter:
+    """A constant `NAME = number` at the top level.
+
+    Lines count from 1; `start` and `end` delimit the number within its line.
+    """
+
+    name: str
+    value: float
+    whole: bool
+    line: int
+    start: int
+    end: int
+
+
+def parameters_of(tree: ast.Module) -> tuple[ProgramParameter, ...]:
+    """Return the constants that are assigned only once, in source order.
+
+    `tree` is as parsed, from a source in plain ASCII.
+    """
+    stores = [
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    ] + [name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names]
+    return tuple(parameter for parameter in _constants(tree) if stores.count(parameter.name) == 1)
+
+
+def _constants(tree: ast.Module) -> Iterator[ProgramParameter]:
+    for statement in tree.body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if (number := _number(value)) is not None and value.end_lineno == value.lineno:
+                whole = isinstance(number, int)
+                yield ProgramParameter(
+                    name, float(number), whole, value.lineno, value.col_offset, value.end_col_offset or 0
+                )
+
+
+def _number(value: ast.expr) -> int | float | None:
+    match value:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int() | float() as number) if abs(number) < 2**53:
+            return number
+        case ast.UnaryOp(ast.USub(), operand) if (positive := _number(operand)) is not None:
+            return -positive
+        case _:
+            return None
+
+
+def with_values(source: str, parameters: tuple[ProgramParameter, ...], values: Mapping[str, float]) -> str:
+    """Return the source with other numbers; integers are rounded, and stay at least 1 if they were."""
+    lines = source.split("\n")
+    for parameter in sorted(parameters, key=lambda p: (p.line, p.start), reverse=True):
+        if (value := values.get(parameter.name, parameter.value)) != parameter.value:
+            line = lines[parameter.line - 1]
+            lines[parameter.line - 1] = line[: parameter.start] + _written(value, parameter) + line[parameter.end :]
+    return "\n".join(lines)
+
+
+def _written(value: float, parameter: ProgramParameter) -> str:
+    if not parameter.whole:
+        return repr(float(value))
+    return str(max(round(value), 1) if parameter.value >= 1 else round(value))
+
 
 _MAX_SHOWN = 300
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")

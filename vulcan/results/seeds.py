@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vulcan.documents.report import SeedRow, SeedsDocument
-from vulcan.documents.verdict import Conclusion, Gain
+from vulcan.documents.run import Conclusion, Gain
 from vulcan.results.run import comparison_of
 from vulcan.searches.bootstrap import selection_bias
 from vulcan.searches.evidence import SPLITS

@@ -4,8 +4,7 @@
 """
 
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.executor import Executor, WorkerLost
-from vulcan.scoring.job import Job, Limits, Outcome, Setup
+from vulcan.scoring.job import Executor, Job, Limits, Outcome, Setup, WorkerLost
 from vulcan.scoring.local_pool import LocalExecutor
 from vulcan.scoring.sandbox.lockdown import Defences
 

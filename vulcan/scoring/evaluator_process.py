@@ -20,8 +20,7 @@ from typing import IO, Any, NoReturn
 
 from vulcan.errors import UserError
 from vulcan.foreign_code import one_line
-from vulcan.scoring.executor import WorkerLost
-from vulcan.scoring.job import Job, JobRequest, Outcome, Setup, Status
+from vulcan.scoring.job import Job, JobRequest, Outcome, Setup, Status, WorkerLost
 from vulcan.scoring.sandbox.environment import spawn
 from vulcan.scoring.sandbox.exit_causes import classify_exit, describe, is_external, kernel_kills, may_be_external
 from vulcan.scoring.sandbox.layers import ALL, Layer, Layers

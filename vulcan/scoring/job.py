@@ -1,13 +1,15 @@
-"""Jobs and outcomes of an executor, and the set-up that a child receives before its jobs."""
+"""Jobs and outcomes of an executor, its protocol, and the set-up that a child receives before its jobs."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from vulcan.evaluator import Instance
 from vulcan.findings import InstanceFinding
@@ -159,3 +161,40 @@ class Setup:
             allow_unsandboxed=plain.get("allow_unsandboxed", False),
             explains=plain.get("explains", False),
         )
+
+
+class WorkerLost(Exception):
+    """A job that could not be run, by no fault of the candidate: it has no outcome, and none may be stored."""
+
+
+class WorkerRetired(WorkerLost):
+    """A worker lost for good, to be given no more jobs while there are others."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Protocol of an executor, which runs jobs in order of submission, up to `workers` at a time.
+
+    The future of a job yields its `Outcome` whatever the candidate does. It raises WorkerLost or UserError
+    where Vulcan or the user's set-up is to blame, and CancelledError where the executor was closed first.
+    """
+
+    @property
+    def name(self) -> str:
+        """The executor's name on the command line and in the store."""
+
+    @property
+    def workers(self) -> int:
+        """Maximum number of concurrent jobs."""
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        """Queue a job. Raises ValueError for one that does not fit the executor's set-up."""
+
+    def close(self) -> None:
+        """Kill running jobs and cancel queued ones. May be called twice."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...

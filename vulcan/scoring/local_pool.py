@@ -15,8 +15,7 @@ from typing import Protocol
 from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.executor import WorkerLost, WorkerRetired
-from vulcan.scoring.job import Job, JobRequest, Outcome, Setup
+from vulcan.scoring.job import Job, JobRequest, Outcome, Setup, WorkerLost, WorkerRetired
 from vulcan.scoring.sandbox.lockdown import Defences
 
 logger = logging.getLogger(__name__)

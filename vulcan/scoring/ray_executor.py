@@ -18,8 +18,7 @@ from typing import Any
 from vulcan.errors import UserError
 from vulcan.foreign_code import ForeignCall
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.executor import WorkerLost, WorkerRetired
-from vulcan.scoring.job import JobRequest, Outcome, Setup
+from vulcan.scoring.job import JobRequest, Outcome, Setup, WorkerLost, WorkerRetired
 from vulcan.scoring.local_pool import Pool, Worker
 from vulcan.scoring.ray_runtime import HEAD_CHECK_SECONDS, RayRuntime, RayUnavailable
 from vulcan.scoring.sandbox.lockdown import Defences, die_with_parent

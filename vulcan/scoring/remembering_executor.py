@@ -12,8 +12,7 @@ from typing import Any
 from vulcan.closing import Closing
 from vulcan.errors import UserError
 from vulcan.files import report_uncached
-from vulcan.scoring.executor import Executor
-from vulcan.scoring.job import Job, JobRequest, Outcome
+from vulcan.scoring.job import Executor, Job, JobRequest, Outcome
 from vulcan.scoring.wire import MalformedMessage, decode, outcome_of
 
 

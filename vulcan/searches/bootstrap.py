@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vulcan.documents.verdict import ConfidenceInterval
+from vulcan.documents.run import ConfidenceInterval
 
 MIN = 4
 """Minimum number of values: of three, an interval says next to nothing."""

@@ -12,7 +12,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Literal, TypeVar
 
-from vulcan.documents.verdict import Conclusion, Gain
+from vulcan.documents.run import Conclusion, Gain
 from vulcan.evaluator import SplitName
 from vulcan.searches.evidence import MIN_INSTANCES, SPLITS, by_workload, workloads
 from vulcan.searches.held_out import Name

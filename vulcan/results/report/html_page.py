@@ -22,9 +22,8 @@ from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import findings_about
 from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference
-from vulcan.results.run import comparison_of
-from vulcan.results.standings import Standing, distinct_standings
-from vulcan.results.standings import standings as standings_of
+from vulcan.results.run import Standing, comparison_of, distinct_standings
+from vulcan.results.run import standings as standings_of
 from vulcan.searches.evidence import SPLITS
 
 _MAX_EXACT = 2.0**53

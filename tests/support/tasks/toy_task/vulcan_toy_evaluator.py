@@ -19,8 +19,8 @@ import sys
 import time
 
 from vulcan.anvil import Layout, Slot
+from vulcan.doctor.attacks.attack import RUNNER
 from vulcan.doctor.attacks.breakout import carry_out
-from vulcan.doctor.attacks.in_program import RUNNER
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator
 from vulcan.scoring.job import Limits
