@@ -132,14 +132,14 @@ def test_a_run_whose_file_was_damaged_goes_on_with_the_same_open_proposals_and_v
     run.tell("8", good(8))
     before = contents(run.kept())
     with run.talk() as talk:
-        waiting = talk.open()
+        waiting = talk.study.open()
     assert [proposal.name for proposal in waiting] == ["7"]
     (run.place / "run.db").write_bytes(b"nothing" * 999)
     done = repair(run.place / "run.db")
     assert done is not None
     assert (done.replies, done.replies_left_out) == (6, 0)
     with run.talk() as talk:
-        assert talk.open() == waiting
+        assert talk.study.open() == waiting
         talk.study.wait_for_scores()
     assert contents(run.kept()) == before
     run.tell("7", good(7))

@@ -15,7 +15,8 @@ from chat_server import Behaviour, ChatServer, Received, fail, message
 from locations import few_starts
 from search_parts import SEEDS, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, reply, share
 
-from vulcan.models import Message, Request, open_proposer
+from vulcan.models.base import Message, Request
+from vulcan.models.open import open_proposer
 from vulcan.models.tool_calls import ToolCall, read_calls
 from vulcan.registry import find_task
 from vulcan.results.run import run_document
@@ -167,7 +168,7 @@ def test_ask_and_tell_hold_a_conversation_too(children: Executor, tmp_path: Path
         "no interval: 2 workloads, 0 windows\nby instance: light 1.3000, heavy 1.3000"
     )
     later = InteractiveSearch(opened(store, plan(model=("ask",)), children), tmp_path)
-    assert [f"{p.number}.{p.turn}" for p in later.open()] == [used["proposal"]]
+    assert [f"{p.number}.{p.turn}" for p in later.study.open()] == [used["proposal"]]
     too_long = ToolCall("notes", {"note": "x" * 601}).text()
     assert later.tell(used["proposal"], f"{too_long}\n\n{as_reply(share(1.25))}", "me")["verdict"] is None
     again = later.ask()

@@ -109,12 +109,13 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
     """Make the build configuration from the command line. Raises UserError."""
     from vulcan.cli.launch import is_given
     from vulcan.cli.output import read_policy
-    from vulcan.errors import UserError, did_you_mean
+    from vulcan.errors import UserError
     from vulcan.portfolio.build import BuildConfig
     from vulcan.portfolio.candidates import policy_spec
     from vulcan.portfolio.workloads import find_workloads
     from vulcan.registry import find_task
     from vulcan.searches.config import complete_settings, read_config, sort_options
+    from vulcan.searches.evidence import find_objective
     from vulcan.store.runs import find_run
 
     task = find_task(context.params["task"])
@@ -126,12 +127,8 @@ def _build_config(context: typer.Context, file: Path | None, runs: Path) -> Buil
         raise UserError(f"{file}: {next(iter(searched))} is an option of searches: give their runs by `run`")
     p = context.params | {name: value for name, value in planned.items() if not is_given(context, name)}
     objectives = tuple(dict.fromkeys(p["objective"])) or (task.objectives[0].name,)
-    known = [objective.name for objective in task.objectives]
     for name in objectives:
-        if name not in known:
-            raise UserError(
-                f"task {task.name!r} has no objective {name!r}{did_you_mean(name, known)} (known: {', '.join(known)})"
-            )
+        find_objective(task, name)
     return BuildConfig(
         task=p["task"],
         settings=complete_settings(task, settings | task_settings(task, context)),

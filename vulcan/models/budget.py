@@ -279,42 +279,27 @@ class Meter:
     price: Price
     max_tokens: int | None
 
-    def begin(self, request: Request) -> Bill:
+    def _most(self, request: Request) -> Cost:
+        return max_call_cost(self.price, request.sent(), self.max_tokens or 0)
+
+    def begin(self, request: Request) -> Reservation:
         """Reserve the maximum cost of one attempt, waiting for calls in flight where that may help.
 
         Raises BudgetExhausted, and concurrent.futures.CancelledError once the budget is closed.
         """
-        most = max_call_cost(self.price, request.sent(), self.max_tokens or 0)
-        return Bill(self.price, self.budget.acquire(most, (request.proposal, request.turn)), most, request.sent())
+        return self.budget.acquire(self._most(request), (request.proposal, request.turn))
 
-
-@dataclass(frozen=True, slots=True)
-class Bill:
-    """The charge for one attempt; exactly one of its methods is called."""
-
-    price: Price
-    reservation: Reservation
-    max_cost: Cost
-    messages: tuple[Message, ...]
-
-    def answered(self, reply: Reply) -> Reply:
-        """Charge an answer, and return it with the dollars charged where the price is known.
+    def charge(self, reservation: Reservation, request: Request, reply: Reply) -> Reply:
+        """Charge the answer of an attempt, and return it with the dollars charged where the price is known.
 
         Tokens that the server does not report are estimated, but in dollars they count at their most.
         """
-        tokens_in, tokens_out = _tokens(reply, self.messages)
+        tokens_in, tokens_out = _tokens(reply, request.sent())
         dollars = reply.dollars
         if dollars is None:
-            dollars = self.price.max_dollars(tokens_in, tokens_out) if reply.counted else self.max_cost.dollars
-        self.reservation.charge(Cost(dollars, tokens_in + tokens_out))
+            dollars = self.price.max_dollars(tokens_in, tokens_out) if reply.counted else self._most(request).dollars
+        reservation.charge(Cost(dollars, tokens_in + tokens_out))
         return replace(reply, dollars=dollars)
-
-    def failed(self, *, may_be_paid: bool) -> None:
-        """Charge an attempt without an answer: the whole reservation where the server may have worked on it."""
-        if may_be_paid:
-            self.reservation.charge_unanswered()
-        else:
-            self.reservation.release()
 
 
 def _tokens(reply: Reply, messages: tuple[Message, ...]) -> tuple[int, int]:

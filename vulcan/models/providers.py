@@ -94,7 +94,7 @@ class RemoteModel(ABC):
         fault: UserError | ModelUnavailable | TransientError
         closed = ModelUnavailable(f"{self._caller.what}: closed")
         try:
-            bill = self._meter.begin(request)
+            reservation = self._meter.begin(request)
         except CancelledError:
             raise closed from None
         parameters: dict[str, object] = {**self._settings.sampling()}
@@ -107,7 +107,7 @@ class RemoteModel(ABC):
             reply = self._calls.run(lambda: self._accepted(call), self._settings.timeout)
             self._reached = True
             self._note_estimate(reply)
-            return bill.answered(reply)
+            return self._meter.charge(reservation, request, reply)
         except TimeoutError:
             fault = overdue
         except CancelledError:
@@ -123,7 +123,10 @@ class RemoteModel(ABC):
                     fault.attempts = UNREACHED_ATTEMPTS
             elif isinstance(error, openai.APITimeoutError):  # the client's clock, which has the same limit, was first
                 fault = overdue
-        bill.failed(may_be_paid=paid)
+        if paid:  # or may be
+            reservation.charge_unanswered()
+        else:
+            reservation.release()
         # raised out here so that the library's error, which may quote the key, is not chained to it
         raise fault
 

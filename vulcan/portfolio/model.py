@@ -49,10 +49,7 @@ class Library:
 
     def member(self, name: str) -> LibraryMember:
         """Return the member of that name. Raises KeyError."""
-        for member in self.members:
-            if member.name == name:
-                return member
-        raise KeyError(name)
+        return {member.name: member for member in self.members}[name]
 
     def find_objective(self, name: str | None) -> str:
         """Return the objective of that name, or the first where none is given. Raises UserError."""

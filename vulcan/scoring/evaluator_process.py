@@ -8,8 +8,6 @@ import os
 import secrets
 import selectors
 import signal
-import socket
-import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -52,14 +50,10 @@ class ChildProcess:
         self._received = bytearray()
         self._errors = b""
         self._kills_before = kernel_kills()
-        self._socket, childs_end = socket.socketpair()
-        try:
-            self._process = _start(childs_end, directory, layers)
-        except OSError as error:
-            self._socket.close()
-            raise UserError(f"cannot start a scoring process in {directory}: {error.strerror}") from error
-        finally:
-            childs_end.close()
+        self._process, self._socket = spawn(
+            "vulcan.scoring.evaluator_child", directory, layers,
+            start_new_session=Layer.SESSION in layers, close_fds=Layer.DESCRIPTORS in layers,
+        )  # fmt: skip
         self._errors_pipe: IO[bytes] = self._process.stderr  # type: ignore[assignment]  # it is PIPE
         os.set_blocking(self._errors_pipe.fileno(), False)
         self._selector = selectors.DefaultSelector()
@@ -162,17 +156,6 @@ class ChildProcess:
         chunk = os.read(self._errors_pipe.fileno(), _CHUNK)
         self._errors = (self._errors + chunk)[-_ERRORS_KEPT:]
         return bool(chunk)
-
-
-def _start(childs_end: socket.socket, directory: str, layers: Layers) -> subprocess.Popen[bytes]:
-    descriptor = childs_end.fileno()
-    childs_end.set_inheritable(True)
-    return spawn(
-        "vulcan.scoring.evaluator_child", descriptor, directory, layers,
-        start_new_session=Layer.SESSION in layers,
-        close_fds=Layer.DESCRIPTORS in layers,
-        pass_fds=(descriptor,) if Layer.DESCRIPTORS in layers else (),
-    )  # fmt: skip
 
 
 logger = logging.getLogger(__name__)

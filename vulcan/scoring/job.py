@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from types import TracebackType
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from vulcan.evaluator import Instance
 from vulcan.findings import InstanceFinding
@@ -172,7 +172,7 @@ class WorkerRetired(WorkerLost):
 
 
 @runtime_checkable
-class Executor(Protocol):
+class Executor(AbstractContextManager["Executor", None], Protocol):
     """Protocol of an executor, which runs jobs in order of submission, up to `workers` at a time.
 
     The future of a job yields its `Outcome` whatever the candidate does. It raises WorkerLost or UserError
@@ -192,9 +192,3 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Kill running jobs and cancel queued ones. May be called twice."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...

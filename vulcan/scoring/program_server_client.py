@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from types import TracebackType
-from typing import Literal, NoReturn, Self
+from typing import Literal, NoReturn
 
 from vulcan.closing import Closing
 from vulcan.errors import UserError
@@ -93,14 +91,7 @@ class ForkServer(Closing):
         """
         if self._process is not None:
             return self._defences
-        mine, servers = socket.socketpair()
-        try:
-            self._process = self._exec(servers)
-        except OSError as error:
-            mine.close()
-            raise UserError(f"cannot start a fork server in {self.directory}: {error.strerror}") from error
-        finally:
-            servers.close()
+        self._process, mine = spawn("vulcan.scoring.program_server", self.directory, self.layers, process_group=0)
         self._frames = Frames(mine.detach())
         set_up = {"runner": self.runner, "limits": asdict(self.limits), "layers": self.layers.to_json()}
         watchdog = threading.Timer(self.limits.setup_seconds, self.interrupt)
@@ -155,13 +146,6 @@ class ForkServer(Closing):
         os.close(self._frames.descriptor)
         self._process, self._current = None, None
 
-    def _exec(self, servers: socket.socket) -> subprocess.Popen[bytes]:
-        descriptor = servers.fileno()
-        return spawn(
-            "vulcan.scoring.program_server", descriptor, self.directory, self.layers,
-            process_group=0, close_fds=True, pass_fds=(descriptor,),
-        )  # fmt: skip
-
     def _exchange(self, kind: FrameKind, body: bytes) -> tuple[FrameKind, bytes]:
         """Send a frame to the server and return its reply. Raises ServerLost."""
         try:
@@ -190,7 +174,7 @@ class ForkServer(Closing):
             )
 
 
-class ForkedChild:
+class ForkedChild(Closing):
     """A candidate's process, to be ended by `end` in any case."""
 
     def __init__(self, server: ForkServer, ended: ProgramEnded | None) -> None:
@@ -221,12 +205,7 @@ class ForkedChild:
             self._server._current = None
         return self._ended
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         with suppress(ServerLost):
             self.end()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from vulcan.documents.conversation import AskDocument, TellDocument, ToolResult
 from vulcan.documents.run import BestSoFar, MessageDocument
 from vulcan.errors import UserError
-from vulcan.models import Message, Reply
+from vulcan.models.base import Message, Reply
 from vulcan.models.tool_calls import ToolCall
 from vulcan.scoring import WorkerLost
 from vulcan.searches.model_pool import no_models
@@ -54,10 +54,6 @@ class InteractiveSearch:
         if self.finished:
             raise UserError(f"{self.path} is finished: `vulcan show {shlex.quote(str(self.path))}` has the winner")
 
-    def open(self) -> list[Proposal]:
-        """Return the proposals that were handed out and have no reply."""
-        return self.study.open()
-
     def ask(self) -> Proposal | None:
         """Return the next proposal; None if the search has made all, or waits for replies to open ones.
 
@@ -75,10 +71,10 @@ class InteractiveSearch:
     def find(self, name: str) -> Proposal:
         """Return an open proposal by its name. Raises UserError for one that is not open."""
         self._check_open()
-        for proposal in self.open():
-            if proposal.name == name:
-                return proposal
-        known = ", ".join(one.name for one in self.open()) or "none"
+        waiting = {proposal.name: proposal for proposal in self.study.open()}
+        if name in waiting:
+            return waiting[name]
+        known = ", ".join(waiting) or "none"
         if name in {turn_name(*asked) for asked in self.study.store.questions()}:
             raise UserError(f"proposal {name} has its reply already; open are: {known}")
         raise UserError(f"no proposal {name!r} was given out; open are: {known}")
@@ -134,7 +130,7 @@ class InteractiveSearch:
         Raises UserError where the proposal is not open, is no conversation, or has no turn left.
         """
         number = name.partition(".")[0]
-        open_ones = {str(proposal.number): proposal.name for proposal in self.open()}
+        open_ones = {str(proposal.number): proposal.name for proposal in self.study.open()}
         proposal = self.find(open_ones.get(number, name))
         if proposal.draft.operator != ENGINEER:
             raise UserError("tools belong to a search with the strategy engineer: open one, or answer with a program")
@@ -155,7 +151,7 @@ class InteractiveSearch:
     @property
     def done(self) -> bool:
         """True once every proposal is made and completed."""
-        return not self.open() and self.study.completed >= self.study.total
+        return not self.study.open() and self.study.completed >= self.study.total
 
     def finish(self) -> None:
         """Choose the winner from the candidates so far, and test it on data that the search did not see; once."""
@@ -213,7 +209,7 @@ def ask_document(conversation: InteractiveSearch, given: Proposal | None) -> Ask
         "form": None if draft is None else draft.form,
         "parents": [] if draft is None else [member.candidate for member in draft.parents],
         "messages": [] if given is None else messages_document(given.messages),
-        "open": [proposal.name for proposal in conversation.open()],
+        "open": [proposal.name for proposal in conversation.study.open()],
         "completed": conversation.study.completed,
         "total": conversation.study.total,
         "done": conversation.done,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from typing import Any
 
+from vulcan.errors import UserError
 from vulcan.paths import cache_directory, keep_compiled_kernels_in_cache
 from vulcan.scoring.sandbox.layers import Layer, Layers
 
@@ -40,18 +42,35 @@ def child_environment() -> dict[str, str]:
     }
 
 
-def spawn(module: str, descriptor: int, directory: str, layers: Layers, **options: Any) -> subprocess.Popen[bytes]:
-    """Start a child that runs a module of Vulcan's with a descriptor; `options` are those of `subprocess.Popen`."""
+def spawn(
+    module: str, directory: str, layers: Layers, *, close_fds: bool = True, **options: Any
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a child that runs a module of Vulcan's with one end of a socket; return it with the other end.
+
+    `options` are those of `subprocess.Popen`. Raises UserError where it cannot be started.
+    """
     environment = child_environment()
     if Layer.ENVIRONMENT not in layers:
         environment = {**os.environ, **environment}
-    return subprocess.Popen(
+    mine, childs = socket.socketpair()
+    childs.set_inheritable(True)
+    descriptor = childs.fileno()
+    try:
         # -P: a file in the working directory must not stand in for a module
-        [sys.executable, "-P", "-m", module, str(descriptor)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=environment,
-        cwd=directory,
-        **options,
-    )
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", module, str(descriptor)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=directory,
+            close_fds=close_fds,
+            pass_fds=(descriptor,) if close_fds else (),
+            **options,
+        )
+    except OSError as error:
+        mine.close()
+        raise UserError(f"cannot start {module} in {directory}: {error.strerror}") from error
+    finally:
+        childs.close()
+    return process, mine
