@@ -32,7 +32,8 @@ from benchmarks.harness import (
 from benchmarks.plain_python import run_plain
 from vulcan.anvil import check
 from vulcan.generator import OfflineEvolve
-from vulcan.models import Request, extract_source
+from vulcan.models.base import Request
+from vulcan.models.reply_parser import extract_source
 from vulcan.registry import find_task
 from vulcan_cache import layout, queue_layout
 from vulcan_cache.simulate import simulate

@@ -10,7 +10,7 @@ from benchmarks.harness import DATA
 from vulcan import __version__
 from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
 from vulcan.generator import OfflineEvolve
-from vulcan.models import Reply, Request
+from vulcan.models.base import Reply, Request
 from vulcan.registry import find_task
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.evidence import (

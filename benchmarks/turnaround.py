@@ -21,7 +21,8 @@ from benchmarks.ground import MECHANISMS, TASK, Ground, ground, replies
 from benchmarks.harness import BenchmarkResult, BenchmarkTable, Goal, run_suite
 from vulcan.anvil import Policy, check
 from vulcan.evaluator import decisions_of
-from vulcan.models import Reply, extract_source
+from vulcan.models.base import Reply
+from vulcan.models.reply_parser import extract_source
 from vulcan.scoring import Job
 from vulcan.scoring.evaluator_process import JailedEvaluator
 from vulcan.scoring.job import Setup

@@ -13,7 +13,7 @@ from vulcan.anvil import check
 from vulcan.generator import OfflineEvolve
 from vulcan.generator.fits import fitted_programs
 from vulcan.lessons import Lesson
-from vulcan.models import Request
+from vulcan.models.base import Request
 
 PROGRAM = """
 def worth(price, visits):

@@ -13,7 +13,7 @@ from vulcan.generator import OfflineEvolve
 from vulcan.generator.draft import PolicyDraft
 from vulcan.generator.operators import split_population
 from vulcan.generator.vocabulary import vocabulary
-from vulcan.models import Parent, Request
+from vulcan.models.base import Parent, Request
 from vulcan.registry import find_task
 
 TASK = find_task("cache_eviction")

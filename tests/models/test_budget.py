@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from vulcan.errors import UserError
-from vulcan.models import Budget, BudgetExhausted, Message, Reply, Request
-from vulcan.models.budget import Reservation
+from vulcan.models.base import BudgetExhausted, Message, Reply, Request
+from vulcan.models.budget import Budget, Reservation
 from vulcan.models.prices import Cost
 
 DOLLARS, TOKENS = 1.0, 10_000

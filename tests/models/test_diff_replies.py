@@ -9,8 +9,8 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vulcan.models import NoSource, Reply, extract_source
-from vulcan.models.reply_parser import DiffBlock, apply_diff
+from vulcan.models.base import Reply
+from vulcan.models.reply_parser import DiffBlock, NoSource, apply_diff, extract_source
 
 PARENT = """\
 WEIGHT = 0.5

@@ -8,7 +8,8 @@ import pytest
 from chat_server import ChatServer, answer, fail
 
 from vulcan.errors import UserError
-from vulcan.models import Message, ModelRefused, Request, open_proposer
+from vulcan.models.base import Message, ModelRefused, Request
+from vulcan.models.open import open_proposer
 from vulcan.models.providers import EndpointModel
 
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)

@@ -13,7 +13,7 @@ from effort import ALL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vulcan.models import Message, ModelUnavailable, Reply, Request
+from vulcan.models.base import Message, ModelUnavailable, Reply, Request
 from vulcan.models.ensemble import ArmOutcome, Ensemble, choose_model, gain_of
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vulcan.models import NoSource, Reply, extract_source
-from vulcan.models.reply_parser import MAX_REPLY
+from vulcan.models.base import Reply
+from vulcan.models.reply_parser import MAX_REPLY, NoSource, extract_source
 
 SOURCE = "def priority(now):\n    return now\n"
 OTHER = "def priority(now):\n    return -now\n"

@@ -12,8 +12,9 @@ import pytest
 from chat_server import ChatServer, answer
 from effort import few
 
-from vulcan.models import Message, ModelRefused, Request, open_proposer
+from vulcan.models.base import Message, ModelRefused, Request
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.open import open_proposer
 from vulcan.models.providers import LitellmModel
 
 REQUEST = Request(0, 0, (Message("user", "Write one."),), (), 1)
@@ -64,7 +65,8 @@ def test_parameters_that_a_model_does_not_take_are_left_out(monkeypatch: pytest.
 
 ALONE = """
 import os, socket, sys
-import vulcan.models
+from vulcan.models.base import ModelRefused
+from vulcan.models.open import open_proposer
 assert "litellm" not in sys.modules and "openai" not in sys.modules, "loaded before they are needed"
 
 def refuse(*args):
@@ -72,8 +74,8 @@ def refuse(*args):
 
 socket.socket.connect = socket.getaddrinfo = refuse
 try:
-    vulcan.models.open_proposer("openai/gpt-4o")
-except vulcan.models.ModelRefused as refused:
+    open_proposer("openai/gpt-4o")
+except ModelRefused as refused:
     sys.stderr.write(str(refused))
 """
 
@@ -90,7 +92,8 @@ def test_loading_litellm_is_late_quiet_off_the_network_and_reads_no_env_file(tmp
 
 ASK_AND_END = """
 import os, sys
-from vulcan.models import Message, Request, open_proposer
+from vulcan.models.base import Message, Request
+from vulcan.models.open import open_proposer
 model = open_proposer(sys.argv[1], api_base=sys.argv[2] or None)
 sys.stdout.write(model.propose(Request(0, 0, (Message("user", "Write one."),), (), 1)).text)
 if sys.argv[3] == "close":

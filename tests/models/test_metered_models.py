@@ -8,8 +8,10 @@ import pytest
 from chat_server import Behaviour, ChatServer, answer, cut_off, fail, stall, stall_after_headers
 
 from vulcan.errors import UserError
-from vulcan.models import Budget, Message, ModelUnavailable, Request, open_proposer
+from vulcan.models.base import Message, ModelUnavailable, Request
+from vulcan.models.budget import Budget
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.open import open_proposer
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy
 

@@ -9,19 +9,11 @@ from contextlib import closing
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail, message, raw, stream
 
-from vulcan.models import (
-    Message,
-    ModelRefused,
-    ModelUnavailable,
-    NoSource,
-    Reply,
-    Request,
-    RequestRefused,
-    extract_source,
-    open_proposer,
-)
 from vulcan.models.accommodation import Changes
+from vulcan.models.base import Message, ModelRefused, ModelUnavailable, Reply, Request, RequestRefused
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.open import open_proposer
+from vulcan.models.reply_parser import NoSource, extract_source
 from vulcan.models.retry import RetryPolicy
 
 SOURCE = "def priority(now):\n    return now\n"

@@ -9,7 +9,7 @@ from effort import few
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vulcan.models import Message
+from vulcan.models.base import Message
 from vulcan.models.prices import Price, expected_tokens, find_price, load_litellm, max_call_cost, max_prompt_tokens
 
 CHAT = (Message("system", "You write policies."), Message("user", "Write one." * 100))

@@ -25,7 +25,7 @@ from chat_server import (
 )
 
 from vulcan.errors import UserError
-from vulcan.models import Message, ModelRefused, ModelUnavailable, Request
+from vulcan.models.base import Message, ModelRefused, ModelUnavailable, Request
 from vulcan.models.call_settings import CallSettings
 from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
 from vulcan.models.retry import RetryPolicy

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vulcan.models import Message
+from vulcan.models.base import Message
 from vulcan.models.completion import read_completion
 from vulcan.models.tool_calls import ToolCall, as_functions, as_text, read_calls
 

@@ -13,8 +13,8 @@ from program_parts import CACHE, SEEDS, Here, trace
 from vulcan.export import Provenance
 from vulcan.export.formats import export_policy
 from vulcan.export.source import policy_source
-from vulcan.models import open_proposer
 from vulcan.models.budget import Budget
+from vulcan.models.open import open_proposer
 from vulcan.python_policy.check import check_program
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.model_pool import ModelPool

@@ -12,9 +12,8 @@ import pytest
 from search_parts import SEEDS, TASK, config, judged, lineup, opened, share
 
 from vulcan.errors import UserError
-from vulcan.models import ModelUnavailable, Request
 from vulcan.models.agent import CommandAgent
-from vulcan.models.base import Message
+from vulcan.models.base import Message, ModelUnavailable, Request
 from vulcan.scoring import Executor
 from vulcan.searches.model_pool import open_model_pool
 from vulcan.store import MemoryStore

@@ -13,7 +13,7 @@ from rich_parts import rich
 from search_parts import SEEDS, TASK, Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
 from vulcan.errors import UserError
-from vulcan.models import Reply, Request
+from vulcan.models.base import Reply, Request
 from vulcan.models.budget import Budget
 from vulcan.models.ensemble import Ensemble
 from vulcan.models.prices import Cost

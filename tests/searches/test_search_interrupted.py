@@ -11,7 +11,7 @@ from executors import Losing
 from rich_parts import Quiet, rich, search
 from search_parts import contents, judged, of_kind
 
-from vulcan.models import Request
+from vulcan.models.base import Request
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.store import MemoryStore
 from vulcan.store.events import (

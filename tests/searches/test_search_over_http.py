@@ -14,8 +14,9 @@ from chat_server import Behaviour, ChatServer, Exchange, Received, answer, fail,
 from search_parts import SEEDS, as_reply, config, contents, judged, lineup, mood, of_kind, opened, share
 
 from vulcan.errors import UserError
-from vulcan.models import Message, ModelRefused, Request, open_proposer
+from vulcan.models.base import Message, ModelRefused, Request
 from vulcan.models.call_settings import CallSettings
+from vulcan.models.open import open_proposer
 from vulcan.models.prices import price_per_million
 from vulcan.models.retry import RetryPolicy
 from vulcan.scoring import Executor

@@ -17,7 +17,7 @@ from rich_parts import Quiet, answer, rich, search
 from search_parts import SEEDS, TASK, Scripted, config, contents, evidence, judged, lineup, opened
 
 from vulcan.errors import UserError
-from vulcan.models import Request
+from vulcan.models.base import Request
 from vulcan.scoring import Executor, WorkerLost
 from vulcan.searches.session import ExecutionConfig, RunDisplay, executor_for, run_search
 from vulcan.store import MemoryStore, SQLiteStore

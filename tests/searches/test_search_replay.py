@@ -10,7 +10,7 @@ from rich_parts import answer, rich, search
 from search_parts import SEEDS, as_reply, config, contents, judged, of_kind, share
 
 from vulcan.errors import UserError
-from vulcan.models import BudgetExhausted, Request
+from vulcan.models.base import BudgetExhausted, Request
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.recorded_replies import RecordedReplies

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from search_parts import TASK, Scripted, as_reply, config, evidence, lineup, of_kind, share
 
-from vulcan.models import Request
+from vulcan.models.base import Request
 from vulcan.scoring import Executor
 from vulcan.searches.evidence import find_objective, make_scorer, open_run
 from vulcan.searches.study import Study

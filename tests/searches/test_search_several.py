@@ -8,7 +8,8 @@ from locations import TASKS
 
 from vulcan.anvil import check
 from vulcan.anvil.rewrite.traversal import program_size
-from vulcan.models import Reply, extract_source
+from vulcan.models.base import Reply
+from vulcan.models.reply_parser import extract_source
 from vulcan.registry import find_task
 from vulcan.searches.reply import parse_reply
 from vulcan.searches.simplify import simplify

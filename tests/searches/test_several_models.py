@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from search_parts import Scripted, as_reply, config, contents, judged, lineup, of_kind, opened, share
 
-from vulcan.models import Reply, Request
+from vulcan.models.base import Reply, Request
 from vulcan.models.ensemble import FIRST_TRIES
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig

@@ -11,7 +11,7 @@ from rich_parts import answer, rich, search
 from search_parts import SEEDS, contents, judged, of_kind, share
 
 from vulcan.errors import UserError
-from vulcan.models import Request
+from vulcan.models.base import Request
 from vulcan.scoring import Executor
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.recorded_replies import RecordedReplies

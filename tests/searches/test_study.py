@@ -25,7 +25,7 @@ from search_parts import (
     share,
 )
 
-from vulcan.models import Request
+from vulcan.models.base import Request
 from vulcan.scoring import Executor
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from search_parts import CROWD, TASK, Scripted, as_reply, evidence, lineup, mood, racing, share
 
-from vulcan.models import Proposer, Request
+from vulcan.models.base import Proposer, Request
 from vulcan.scoring import Executor
 from vulcan.searches import session
 from vulcan.searches.config import SearchConfig

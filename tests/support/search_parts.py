@@ -10,7 +10,7 @@ from typing import Any
 from locations import TASKS
 
 from vulcan.evaluator import load_evaluator
-from vulcan.models import ModelUnavailable, Proposer, Reply, Request
+from vulcan.models.base import ModelUnavailable, Proposer, Reply, Request
 from vulcan.models.budget import Budget
 from vulcan.models.ensemble import Ensemble
 from vulcan.registry import find_task

@@ -11,7 +11,7 @@ from locations import ROOT, recorded_run
 from vulcan.anvil import check
 from vulcan.anvil.proofs import refuted_required, verify
 from vulcan.generator import OfflineEvolve
-from vulcan.models import Parent, Request
+from vulcan.models.base import Parent, Request
 from vulcan.portfolio.library_file import read_library
 from vulcan.registry import find_task
 from vulcan.searches.reply import parse_source

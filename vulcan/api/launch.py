@@ -18,7 +18,7 @@ from typing import Any
 from vulcan.errors import UserError
 from vulcan.export.source import policy_source
 from vulcan.inputs import read_policy_file
-from vulcan.models import ModelRefused
+from vulcan.models.base import ModelRefused
 from vulcan.portfolio import library_file
 from vulcan.progress.display import open_display
 from vulcan.registry import find_task, recorded_task

@@ -18,7 +18,7 @@ from vulcan.cli.summary import print_run
 from vulcan.documents.run import BudgetEstimate, DryRunDocument, ModelEstimate
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator
-from vulcan.models import Message
+from vulcan.models.base import Message
 from vulcan.models.prices import expected_tokens, format_price
 from vulcan.progress.display import check_form, open_display
 from vulcan.results.recommended import how_to_take

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from vulcan.errors import UserError
-from vulcan.models import ModelRefused, RequestRefused
+from vulcan.models.base import ModelRefused, RequestRefused
 from vulcan.searches.model_pool import ModelPool
 from vulcan.searches.proposal import PendingProposal, Proposal, call_record
 from vulcan.store import Store

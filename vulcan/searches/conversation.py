@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.evaluator import Evaluator
-from vulcan.models import Message, Reply
+from vulcan.models.base import Message, Reply
 from vulcan.models.tool_calls import Tool, ToolCall, read_calls
 from vulcan.python_policy.check import AnyPolicy
 from vulcan.searches.bench import Bench, Measured

@@ -13,12 +13,13 @@ from dataclasses import replace
 
 from vulcan.documents.run import BudgetEstimate, ModelEstimate
 from vulcan.errors import UserError
-from vulcan.models import BudgetExhausted, Message, Proposer, Reply, Request, open_proposer
 from vulcan.models.accommodation import Change, Changes
+from vulcan.models.base import BudgetExhausted, Message, Proposer, Reply, Request
 from vulcan.models.budget import REPLY_TOKENS as DEFAULT_REPLY_TOKENS
 from vulcan.models.budget import Budget
 from vulcan.models.call_settings import DEFAULT_TIMEOUT, CallSettings
 from vulcan.models.ensemble import DOLLARS_PER_HOUR, ArmOutcome, Ensemble, choose_model
+from vulcan.models.open import open_proposer
 from vulcan.models.prices import UNKNOWN, Price, expected_tokens, find_price, format_price, price_per_million
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.costs import Costs

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from vulcan.models import Message, Parent, Reply, Request
+from vulcan.models.base import Message, Parent, Reply, Request
 from vulcan.searches.evaluation import CandidateEvaluation, StoppingContext
 from vulcan.searches.reply import ParsedReply
 from vulcan.searches.strategies import Draft

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from vulcan.errors import UserError
-from vulcan.models import ModelUnavailable, Reply, Request
+from vulcan.models.base import ModelUnavailable, Reply, Request
 from vulcan.store import RunRecord, Store
 from vulcan.store.events import CallRecord, CallsChanged, PolicyExplained, SearchSteered
 from vulcan.terminal_text import count

@@ -8,7 +8,8 @@ from vulcan.anvil import Policy, Rejected
 from vulcan.anvil.diagnostics import explain
 from vulcan.anvil.proofs import Refutation, refuted_required
 from vulcan.export import export_refusal
-from vulcan.models import NoSource, Reply, extract_source
+from vulcan.models.base import Reply
+from vulcan.models.reply_parser import NoSource, extract_source
 from vulcan.python_policy.check import AnyPolicy, check_policy
 from vulcan.task import Task
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from vulcan.errors import UserError
-from vulcan.models import BudgetExhausted, ModelUnavailable, Reply, RequestRefused
+from vulcan.models.base import BudgetExhausted, ModelUnavailable, Reply, RequestRefused
 from vulcan.scoring import Executor
 from vulcan.searches.bench import Bench
 from vulcan.searches.calls_in_flight import CallsInFlight, MissingReplies

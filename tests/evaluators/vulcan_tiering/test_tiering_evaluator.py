@@ -12,7 +12,7 @@ from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.evaluator import load_evaluator, rungs_of
 from vulcan.generator import OfflineEvolve
-from vulcan.models import Request
+from vulcan.models.base import Request
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
