@@ -137,25 +137,21 @@ class RunSession:
     """An open run, with all that is needed to search in it; `anew` says that it is resumed with other settings."""
 
     path: Path
-    task: Task
-    config: SearchConfig
+    request: SearchRequest
     store: Store
     evidence: EvaluationSet
-    machines: ExecutionConfig
-    replay: ReplaySource | None = None
     anew: bool = False
 
     @classmethod
-    def start(cls, request: SearchRequest, runs: Path, evidence: EvaluationSet | None = None) -> RunSession:
+    def start(cls, request: SearchRequest, runs: Path) -> RunSession:
         """Create a run in the directory `runs`. Raises UserError for an invalid request before writing anything."""
         request = request.resolved(runs)
-        if evidence is None:
-            evidence = check_config(request.task, request.search, models=request.replay is None)
+        evidence = check_config(request.task, request.search, models=request.replay is None)
         path = new_run(runs, request.task.name)
         store = create_store(path)
         if request.replay is not None:
             store.append(*request.replay.beginnings(request.task, request.search))
-        return cls(path, request.task, request.search, store, evidence, request.machines, request.replay)
+        return cls(path, request, store, evidence)
 
     @classmethod
     def reopen(
@@ -175,12 +171,12 @@ class RunSession:
                 named = shlex.quote(str(path))
                 raise UserError(f"{path} waits for replies: `vulcan ask {named}` prints the next prompt")
             on_failure.pop_all()
-        return cls(path, task, config, store, evidence, machines, repeated, bool(anew))
+        return cls(path, SearchRequest(task, config, machines, repeated), store, evidence, bool(anew))
 
     @property
     def asks(self) -> bool:
         """True if its prompts are answered from outside, through `ask` and `tell`."""
-        return self.config.model == (ASK,) and self.replay is None
+        return self.request.search.model == (ASK,) and self.request.replay is None
 
     def search(self, display: RunDisplay) -> tuple[RunRecord, Costs]:
         """Search to the end, and return the run's record and costs. The store is closed in any case.
@@ -188,31 +184,32 @@ class RunSession:
         For a run whose prompts are answered from outside, only measure the baselines and the task's own policies.
         Raises UserError; an interrupted run can be resumed.
         """
+        task, config, replay = self.request.task, self.request.search, self.request.replay
         with closing(self.store), display, _explain_stops(self.path), lock_run(self.path):
             if self.anew:
                 if problem := self.store.recover():
                     log.warning("%s", problem)
-                change_settings(self.path, self.store, self.config)
+                change_settings(self.path, self.store, config)
             display.opened(
                 {
                     "run": str(self.path),
-                    "task": self.task.name,
+                    "task": task.name,
                     "instances": len(self.evidence.instances),
-                    "model": [] if self.asks else list(self.config.model),
-                    "replay_of": str(self.replay.run) if self.replay else None,
+                    "model": [] if self.asks else list(config.model),
+                    "replay_of": str(replay.run) if replay else None,
                 }
             )
             if self.asks:
                 self._open_for_asking(display)
             else:
                 run_search(
-                    self.task,
-                    self.config,
+                    task,
+                    config,
                     self.store,
                     self.evidence,
-                    self.machines,
+                    self.request.machines,
                     display,
-                    recording=self.replay.recording if self.replay else None,
+                    recording=replay.recording if replay else None,
                     directory=self.path,
                 )
             record, costs = RunRecord.of(self.store.events()), Costs.of(self.store.calls())
@@ -220,9 +217,10 @@ class RunSession:
         return record, costs
 
     def _open_for_asking(self, display: RunDisplay) -> None:
+        task, config, machines = self.request.task, self.request.search, self.request.machines
         with (
             record_stop(self.store),
-            open_study(self.task, self.config, self.store, self.evidence, self.machines, display) as study,
+            open_study(task, config, self.store, self.evidence, machines, display) as study,
         ):
             study.begin()
 

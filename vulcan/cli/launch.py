@@ -74,9 +74,9 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
         )
         return
     verdict = run_verdict(record)
-    take = how_to_take(session.path, session.task, verdict, record.config.get("target"))
+    take = how_to_take(session.path, session.request.task, verdict, record.config.get("target"))
     say(f"\nThe run is in {session.path}. Look at what it found with `vulcan show {named}`; {take}.")
-    safe = tuple(load_evaluator(session.task).safe_policies())
+    safe = tuple(load_evaluator(session.request.task).safe_policies())
     if verdict is not None and verdict.kind == "candidate" and safe:
         say(
             f"Nothing measured here tells what comes later: `vulcan export {named} --guard {safe[0]} -o guarded.py` "

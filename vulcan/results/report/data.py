@@ -8,9 +8,9 @@ from __future__ import annotations
 import difflib
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,39 +67,25 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportRows:
-    """All rows of a run, indexed by the facts they record."""
+    """All rows of a run, and the numbers of the latest of each kind, and of the scores of each policy on each split."""
 
     all: tuple[ReportRow, ...]
-    started: int | None
-    prepared: int | None
-    chosen: int | None
-    judged: dict[int, int] = field(default_factory=dict)
-    confirmed: dict[tuple[int, SplitName], int] = field(default_factory=dict)
-    baselines: dict[tuple[str, SplitName], int] = field(default_factory=dict)
+    latest: Mapping[type[Event], int]
+    scores: Mapping[tuple[int | str, SplitName], int]
 
     @classmethod
     def of(cls, numbered: Iterable[tuple[int, str, Event]]) -> ReportRows:
         every = tuple(ReportRow(*row) for row in numbered)
-        judged, confirmed, baselines = {}, {}, {}
-        single: dict[type, int] = {}
+        scores: dict[tuple[int | str, SplitName], int] = {}
         for row in every:
             match row.event:
                 case CandidateJudged(candidate):
-                    judged[candidate] = row.number
-                case FinalistScored(candidate, split):
-                    confirmed[candidate, split] = row.number
-                case BaselineMeasured(policy, _, split):
-                    baselines[policy, split] = row.number
-                case RunStarted() | InstancesPrepared() | WinnerChosen():
-                    single[type(row.event)] = row.number
+                    scores[candidate, "train"] = row.number
+                case FinalistScored(policy, split) | BaselineMeasured(policy, _, split):
+                    scores[policy, split] = row.number
                 case _:
                     pass
-        started, prepared, chosen = (single.get(kind) for kind in (RunStarted, InstancesPrepared, WinnerChosen))
-        return cls(every, started, prepared, chosen, judged, confirmed, baselines)
-
-    def of_candidate(self, candidate: int, split: SplitName) -> int | None:
-        """Return the row that holds a candidate's scores on a split."""
-        return self.judged.get(candidate) if split == "train" else self.confirmed.get((candidate, split))
+        return cls(every, {type(row.event): row.number for row in every}, scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +131,9 @@ def report_document(report: Report, seconds: float) -> ReportDocument:
         "configuration": record.config,
         "instances": list(measured_on(record)),
         "rows": {
-            "started": report.rows.started,
-            "instances": report.rows.prepared,
-            "chosen": report.rows.chosen,
+            "started": report.rows.latest.get(RunStarted),
+            "instances": report.rows.latest.get(InstancesPrepared),
+            "chosen": report.rows.latest.get(WinnerChosen),
         },
         "progress": list(progress(report)),
         "scores": list(scores_by_instance(report)),
@@ -176,7 +162,7 @@ def every_candidate(report: Report) -> Iterator[CandidateRow]:
 
 
 def _line(report: Report, number: int) -> CandidateRow:
-    judged, row = report.record.candidates[number], report.rows.judged[number]
+    judged, row = report.record.candidates[number], report.rows.scores[number, "train"]
     return {**candidate_row(report.record, judged), "operations": judged.operations, "row": row}
 
 
@@ -194,7 +180,7 @@ def progress(report: Report) -> Iterator[ProgressPoint]:
             "score": judged.score if judged.verdict == "scored" else None,
             "best": best,
             "dollars": spent,
-            "row": report.rows.judged[judged.candidate],
+            "row": report.rows.scores[judged.candidate, "train"],
         }
 
 
@@ -207,10 +193,10 @@ def scores_by_instance(report: Report) -> Iterator[PolicyInstanceScore]:
         measured: list[tuple[str, str, int | None, InstanceMetrics]] = []
         if report.winner is not None:
             number = report.winner.candidate
-            row, own = report.rows.of_candidate(number, split), metrics_of(record, number, split)
-            measured.append((f"candidate {number}", "candidate", row, own))
+            row = report.rows.scores.get((number, split))
+            measured.append((f"candidate {number}", "candidate", row, metrics_of(record, number, split)))
         known = [one for one in record.baselines.values() if one.split == split]
-        measured += [(one.policy, one.kind, report.rows.baselines[one.policy, split], one.metrics) for one in known]
+        measured += [(one.policy, one.kind, report.rows.scores[one.policy, split], one.metrics) for one in known]
         for policy, kind, row, on_each in measured:
             for instance, metrics in on_each:
                 yield {

@@ -78,7 +78,6 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
         standings=lines,
         equal=equal,
         winner_rows=_winner_rows(report, splits),
-        candidate_rows=report.rows.judged,
         verdict_meanings=MEANINGS,
         columns=_COLUMNS,
         chart=lambda name, caption: _chart(name, caption, drawn),
@@ -97,9 +96,7 @@ def standings(report: Report, splits: Sequence[SplitName]) -> tuple[list[tuple[S
     lines, equal = distinct_standings(standings_of(record, compared, winner), splits)
 
     def row(line: Standing, split: SplitName) -> int | None:
-        if line.candidate is not None:
-            return rows.of_candidate(line.candidate, split)
-        return rows.baselines.get((line.policy, split))
+        return rows.scores.get((line.policy if line.candidate is None else line.candidate, split))
 
     return [(line, {split: row(line, split) for split in splits}) for line in lines], equal
 
@@ -145,7 +142,7 @@ def page_text(name: str) -> str:
 def _winner_rows(report: Report, splits: Sequence[SplitName]) -> dict[SplitName, int | None]:
     if report.winner is None:
         return dict.fromkeys(splits)
-    return {split: report.rows.of_candidate(report.winner.candidate, split) for split in splits}
+    return {split: report.rows.scores.get((report.winner.candidate, split)) for split in splits}
 
 
 def _findings(report: Report) -> Markup:
@@ -160,7 +157,7 @@ def _figures(report: Report) -> dict[str, svg.Figure]:
     record = report.record
 
     def row(candidate: int) -> str:
-        return f"#row-{report.rows.judged[candidate]}"
+        return f"#row-{report.rows.scores[candidate, 'train']}"
 
     made = {
         "progress": figures.best_score(record, link=row),
