@@ -90,40 +90,6 @@ class Figure:
         return file
 
 
-def page(title: str, content: str) -> str:
-    """Return a self-contained page around the `content`, which is HTML."""
-    return _PAGE.format(title=escape(title), style=STYLE, content=content)
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; --ink: #1d2329; --paper: #fff; --line: #d8dee4 }}
-@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e3e8ec; --paper: #14181c; --line: #3a444d }} }}
-body {{ color: var(--ink); background: var(--paper); font: 15px/1.5 system-ui, sans-serif }}
-body {{ margin: 0 auto; padding: 0 1rem 2rem; max-width: 64rem }}
-h1, h2 {{ overflow-wrap: anywhere }} h1 {{ font-size: 1.4rem }} h2 {{ font-size: 1.1rem }}
-figure {{ margin: 1rem 0; overflow-x: auto }} summary {{ cursor: pointer }}
-table {{ border-collapse: collapse }}
-td, th {{ padding: .2rem .7rem .2rem 0; border-bottom: 1px solid var(--line); text-align: left }}
-td.n {{ text-align: right; font-variant-numeric: tabular-nums }}
-.wide {{ overflow-x: auto }}
-{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{content}
-</body>
-</html>
-"""
-
-
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
     """Return a text; `anchor` is its end at `x`: start, middle or end."""
     place = "" if anchor == "start" else f' text-anchor="{anchor}"'

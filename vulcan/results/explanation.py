@@ -11,7 +11,7 @@ from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, Instance, Sweep, load_evaluator, located
 from vulcan.findings import EvaluatorFinding, InstanceFinding, SweptTable
 from vulcan.registry import recorded_task
-from vulcan.results.findings_html import STYLE, by_instance, page
+from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.policy_evaluation import part_of
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
 from vulcan.searches.config import make_config
@@ -40,8 +40,10 @@ class Explanation:
 
     def html(self) -> str:
         """Return a self-contained page: statements, bar charts of tables and line charts of series."""
+        from vulcan.results.report.html_page import findings_page
+
         title = f"{self.task}: {'where two policies differ' if self.is_comparison else 'what a policy does'}"
-        return page(title, self.sections())
+        return findings_page(title, self.sections())
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""

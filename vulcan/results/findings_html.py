@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from vulcan import svg
 from vulcan.findings import EvaluatorFinding, InstanceFinding, Series, SmallTable, Statement, SweptTable, pictured
 from vulcan.searches.feedback import cell_text
 from vulcan.svg import COLOURS, DASHES, Axis, Chart, Figure, text, ticks
@@ -22,11 +21,6 @@ STYLE = """
 .findings figcaption::first-letter { text-transform: uppercase }
 """
 """Rules for what is drawn here, inside of an element of the class `findings`, beside those of charts."""
-
-
-def page(title: str, content: str) -> str:
-    """Return a self-contained page around the `content`, which is HTML."""
-    return svg.page(title, f'<style>{STYLE}</style><main class="findings">{content}</main>')
 
 
 def by_instance(workload: Iterable[InstanceFinding], findings: Iterable[InstanceFinding], about: str) -> str:

@@ -15,7 +15,7 @@ from vulcan.errors import UserError
 from vulcan.results import figures
 from vulcan.results.figures import Curve
 from vulcan.results.report.data import Report, progress
-from vulcan.results.report.html_page import PLACE, aligned, page_templates, page_text
+from vulcan.results.report.html_page import PLACE, aligned, inlined, page_templates
 from vulcan.results.run import state_of
 from vulcan.results.seeds import seed_result, seeds_document
 from vulcan.searches.evidence import SPLITS
@@ -124,12 +124,6 @@ def _cells(run: ComparedRun) -> list[str]:
     ]
 
 
-_POLICY = (
-    '<meta http-equiv="Content-Security-Policy" '
-    "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:\">"
-)
-
-
 def comparison_page(document: ComparisonDocument, head: Markup | None = None) -> str:
     """Render the comparison as one HTML page, self-contained unless its style is in `head`; models' text is escaped."""
     drawn = _overlay(document)
@@ -142,7 +136,7 @@ def comparison_page(document: ComparisonDocument, head: Markup | None = None) ->
             lines=[_cells(run) for run in document["runs"]],
             named=[(_name(run), run) for run in document["runs"]],
             drawn=None if drawn is None else Markup(drawn.svg()),
-            head=head or Markup(f"{_POLICY}<style>{page_text('report.css')}{svg.STYLE}</style>"),
+            head=head or inlined(svg.STYLE),
         )
     )
 

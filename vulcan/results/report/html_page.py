@@ -139,6 +139,19 @@ def page_text(name: str) -> str:
     return (PLACE / name).read_text(encoding="utf-8")
 
 
+def inlined(style: str) -> Markup:
+    """Return the head of a page without scripts: it loads nothing, and has the style of pages and this one."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:"
+    sheet = page_text("report.css") + style
+    return Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{sheet}</style>')
+
+
+def findings_page(title: str, sections: str) -> str:
+    """Render findings, which are drawn as HTML, as a page that loads nothing and runs no script."""
+    template = page_templates(PLACE).get_template("findings.html.j2")
+    return template.render(title=title, content=Markup(sections), head=inlined(svg.STYLE + STYLE))
+
+
 def _winner_rows(report: Report, splits: Sequence[SplitName]) -> dict[SplitName, int | None]:
     if report.winner is None:
         return dict.fromkeys(splits)
