@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vulcan.errors import UserError, did_you_mean
+from vulcan.errors import UserError
 from vulcan.files import write_files, write_output
-from vulcan.results import figures
-from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import candidate_document
+from vulcan.results.drawing import draw
 from vulcan.results.recommended import find_recommended
 from vulcan.results.report.data import Report, difference
 from vulcan.results.run import state_of
@@ -263,20 +262,7 @@ class Run:
         (the winner's ancestors), or `size` or `operations` (score against the size or the cost of programs). Raises
         UserError for another name, and where too little is scored.
         """
-        record, scorer = self._report.record, self._report.scorer
-        makers: Mapping[str, Callable[[], Figure | None]] = {
-            "progress": lambda: figures.best_score(record),
-            "instances": lambda: figures.by_instance(record, scorer),
-            "behaviour": lambda: behaviour(record),
-            "constants": lambda: figures.constants(record),
-            "descent": lambda: figures.descent(record),
-            "size": lambda: figures.tradeoff(record, "size"),
-            "operations": lambda: figures.tradeoff(record, "operations"),
-        }
-        if figure not in makers:
-            raise UserError(f"no figure {figure!r}{did_you_mean(figure, makers)} (known: {', '.join(makers)})")
-        drawn = makers[figure]()
-        if drawn is None:
+        if (drawn := draw(figure, self._report.record)) is None:
             raise UserError(f"{self.name} has too few scored candidates to draw {figure!r}")
         return drawn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote
@@ -18,13 +18,12 @@ from starlette.routing import Route
 from vulcan.dashboard.live_run import LiveRun
 from vulcan.dashboard.runs import Runs
 from vulcan.dashboard.status import RunStatus
-from vulcan.errors import UserError, did_you_mean
+from vulcan.errors import UserError
 from vulcan.foreign_code import one_line
-from vulcan.results import figures
-from vulcan.results.behaviour_map import behaviour
+from vulcan.results.drawing import draw
 from vulcan.results.explanation import EXPLAIN_SECONDS, Explanation, explain_candidate
 from vulcan.results.notes import read_notes
-from vulcan.results.run import scorer_of
+from vulcan.searches.options import check_choice
 from vulcan.svg import Figure
 
 _POLL_SECONDS = 0.4
@@ -85,8 +84,7 @@ class TableQuery:
     def of(cls, parameters: Mapping[str, str]) -> TableQuery:
         """Parse query parameters. Raises UserError for an unknown column or order, or an invalid page."""
         sort, page = parameters.get("sort", "candidate"), parameters.get("page", "1")
-        if sort not in COLUMNS:
-            raise UserError(f"no column {sort!r}{did_you_mean(sort, COLUMNS)} (known: {', '.join(COLUMNS)})")
+        check_choice("column", sort, COLUMNS)
         if not page.isdecimal() or not 0 < int(page) < 10**9:
             raise UserError(f"page {page[:20]!r}: pages are numbered from 1")
         order = parameters.get("order", "up")
@@ -133,16 +131,7 @@ def figure_of(run: LiveRun, name: str, candidate: int) -> Figure | None:
 
     with run.lock:
         record, shown = run.record, run.judged(candidate).candidate if candidate else None
-        makers: Mapping[str, Callable[[], Figure | None]] = {
-            "progress": lambda: figures.best_score(record, candidate=shown, link=link),
-            "instances": lambda: figures.by_instance(record, scorer_of(record), shown),
-            "constants": lambda: figures.constants(record, shown),
-            "behaviour": lambda: behaviour(record, link),
-            "descent": lambda: figures.descent(record, _SHOWN, link),
-        }
-        if name not in makers:
-            raise UserError(f"no figure {name[:20]!r}{did_you_mean(name, makers)} (known: {', '.join(makers)})")
-        return makers[name]()
+        return draw(name[:20], record, shown, best=_SHOWN, link=link)
 
 
 LATEST = 30

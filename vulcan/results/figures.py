@@ -12,9 +12,8 @@ from statistics import quantiles, variance
 from typing import TypeVar
 
 from vulcan.results.candidate import lineage
-from vulcan.results.run import metrics_of
+from vulcan.results.run import metrics_of, scorer_of
 from vulcan.searches.evidence import SPLITS
-from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
 from vulcan.svg import BASE, BEST, COLOURS, DASHES, GOOD, PLAIN, Axis, Chart, Figure, around, number, text
 
@@ -122,12 +121,12 @@ def _first_line(record: RunRecord, candidate: int) -> list[int]:
     return line[::-1]
 
 
-def by_instance(record: RunRecord, scorer: Scorer | None, candidate: int | None = None) -> Figure | None:
+def by_instance(record: RunRecord, candidate: int | None = None) -> Figure | None:
     """Draw the scores of a candidate, by default the best, and of the known policies on each instance, in parallel.
 
     Each is what it scores above the best baseline of that instance.
     """
-    best = record.candidates[candidate] if candidate else record.best()
+    best, scorer = record.candidates[candidate] if candidate else record.best(), scorer_of(record)
     if best is None or scorer is None:
         return None
     policies: dict[str, tuple[str, dict[tuple[str, str], float]]] = {}

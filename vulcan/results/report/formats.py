@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from vulcan.errors import UserError, did_you_mean
+from vulcan.errors import UserError
 from vulcan.results.report.data import Report, report_document
+from vulcan.searches.options import check_choice
 
 FORMS = ("html", "json")
 _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
@@ -15,8 +16,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
 def form_of(output: Path | None, form: str | None = None) -> str:
     """Return the format asked for, else the one of the file's suffix, else HTML. Raises UserError."""
     if form is not None:
-        if form not in FORMS:
-            raise UserError(f"no form of report {form!r}{did_you_mean(form, FORMS)} (known: {', '.join(FORMS)})")
+        check_choice("form of report", form, FORMS)
         return form
     if output is None:
         return "html"

@@ -17,9 +17,8 @@ from markupsafe import Markup
 
 from vulcan import svg
 from vulcan.evaluator import SplitName
-from vulcan.results import figures
-from vulcan.results.behaviour_map import behaviour
 from vulcan.results.candidate import findings_about
+from vulcan.results.drawing import draw
 from vulcan.results.findings_html import STYLE, by_instance
 from vulcan.results.report.data import Report, difference
 from vulcan.results.run import Standing, comparison_of, distinct_standings
@@ -62,7 +61,6 @@ MEANINGS = {
 def html_page(report: Report, document: Mapping[str, Any]) -> str:
     """Render the page, with figures, data and scripts inlined; text written by a model is escaped."""
     findings = _findings(report)
-    drawn = _figures(report)
     environment = page_templates(PLACE, figure=figure_text, aligned=aligned, json=_json, diff_kind=diff_kind)
     splits = [split for split in SPLITS if document[split] is not None]
     lines, equal = standings(report, splits)
@@ -80,7 +78,7 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
         winner_rows=_winner_rows(report, splits),
         verdict_meanings=MEANINGS,
         columns=_COLUMNS,
-        chart=lambda name, caption: _chart(name, caption, drawn),
+        chart=lambda name, caption: _chart(report, name, caption),
         findings=findings,
         style=Markup(page_text("report.css") + svg.STYLE + STYLE),
         script=Markup(page_text("report.js")),
@@ -165,29 +163,11 @@ def _findings(report: Report) -> Markup:
     return Markup(by_instance(record.workload.located if record.workload else (), about, "The winner"))
 
 
-def _figures(report: Report) -> dict[str, svg.Figure]:
-    """Return the figures by name, without those that would be empty; a candidate leads to its row."""
-    record = report.record
-
-    def row(candidate: int) -> str:
-        return f"#row-{report.rows.scores[candidate, 'train']}"
-
-    made = {
-        "progress": figures.best_score(record, link=row),
-        "instances": figures.by_instance(record, report.scorer),
-        "constants": figures.constants(record),
-        "lineage": figures.descent(record, link=row),
-        "size": figures.tradeoff(record, "size", row),
-        "operations": figures.tradeoff(record, "operations", row),
-        "behaviour": behaviour(record, link=row),
-    }
-    return {name: figure for name, figure in made.items() if figure is not None}
-
-
-def _chart(name: str, caption: str, drawn: Mapping[str, svg.Figure]) -> Markup:
-    if name not in drawn:
+def _chart(report: Report, name: str, caption: str) -> Markup:
+    """Return a figure; a candidate in it leads to its row."""
+    if (drawn := draw(name, report.record, link=lambda n: f"#row-{report.rows.scores[n, 'train']}")) is None:
         return Markup('<p class="note">There is nothing to draw yet.</p>')
-    return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(Markup(drawn[name].svg()), caption)
+    return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(Markup(drawn.svg()), caption)
 
 
 def _json(value: Any) -> str:
