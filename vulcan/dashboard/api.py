@@ -88,8 +88,7 @@ class TableQuery:
         if not page.isdecimal() or not 0 < int(page) < 10**9:
             raise UserError(f"page {page[:20]!r}: pages are numbered from 1")
         order = parameters.get("order", "up")
-        if order not in ("up", "down"):
-            raise UserError(f"order {order[:20]!r} is neither up nor down")
+        check_choice("order", order, ("up", "down"))
         words = tuple(parameters.get("filter", "").lower().split())
         return cls(words, sort, order == "down", int(page))
 

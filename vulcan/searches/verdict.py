@@ -270,8 +270,7 @@ def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gai
     if gain["recent"] <= 0:
         what = "a longer trace, or a later one: the advantage goes away with time"
         return _undecided(compared, f"{claim} ({ends}), but not in the later half of it", winner, known, what, gains)
-    sentence = f"Better: {claim} ({ends})."
-    return RunVerdict("better", sentence, "candidate", f"candidate {winner}", winner, None, "", gains)
+    return _recommended(compared, "better", f"Better: {claim} ({ends}).", winner, winner, "", gains)
 
 
 def _undecided(
@@ -279,12 +278,10 @@ def _undecided(
 ) -> RunVerdict:
     """Recommend the known policy until there is more evidence."""
     sentence = f"Undecided: {why}. To decide it, add {to_add}."
-    if known is None:
-        name = f"candidate {winner}"
-        return RunVerdict("undecided", sentence, "candidate", name, winner, None, to_add, gains)
-    until = compared.best(compared.carried()) or known
-    which = f", the best of those that {compared.target} carries," if until != known else ""
-    sentence += f" Until then {compared.name_of(until)}{which} is recommended."
+    until = compared.best(compared.carried()) or known or winner
+    if until != winner:
+        which = f", the best of those that {compared.target} carries," if until != known else ""
+        sentence += f" Until then {compared.name_of(until)}{which} is recommended."
     return _recommended(compared, "undecided", sentence, until, winner, to_add, gains)
 
 

@@ -87,6 +87,10 @@ class ReportRows:
                     pass
         return cls(every, {type(row.event): row.number for row in every}, scores)
 
+    def of_policy(self, policy: int | str | None, splits: Iterable[SplitName]) -> dict[SplitName, int | None]:
+        """Return the rows that a policy's scores are in."""
+        return {split: self.scores.get((policy or "", split)) for split in splits}
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

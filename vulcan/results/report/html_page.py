@@ -75,7 +75,7 @@ def html_page(report: Report, document: Mapping[str, Any]) -> str:
         splits=splits,
         standings=lines,
         equal=equal,
-        winner_rows=_winner_rows(report, splits),
+        winner_rows=report.rows.of_policy(report.winner.candidate if report.winner else None, splits),
         verdict_meanings=MEANINGS,
         columns=_COLUMNS,
         chart=lambda name, caption: _chart(report, name, caption),
@@ -92,11 +92,7 @@ def standings(report: Report, splits: Sequence[SplitName]) -> tuple[list[tuple[S
     compared = comparison_of(record, report.scorer)
     winner = None if report.winner is None else report.winner.candidate
     lines, equal = distinct_standings(standings_of(record, compared, winner), splits)
-
-    def row(line: Standing, split: SplitName) -> int | None:
-        return rows.scores.get((line.policy if line.candidate is None else line.candidate, split))
-
-    return [(line, {split: row(line, split) for split in splits}) for line in lines], equal
+    return [(line, rows.of_policy(line.candidate or line.policy, splits)) for line in lines], equal
 
 
 def figure_text(value: float | int) -> str:
@@ -148,12 +144,6 @@ def findings_page(title: str, sections: str) -> str:
     """Render findings, which are drawn as HTML, as a page that loads nothing and runs no script."""
     template = page_templates(PLACE).get_template("findings.html.j2")
     return template.render(title=title, content=Markup(sections), head=inlined(svg.STYLE + STYLE))
-
-
-def _winner_rows(report: Report, splits: Sequence[SplitName]) -> dict[SplitName, int | None]:
-    if report.winner is None:
-        return dict.fromkeys(splits)
-    return {split: report.rows.scores.get((report.winner.candidate, split)) for split in splits}
 
 
 def _findings(report: Report) -> Markup:
