@@ -92,7 +92,8 @@ def tell(
     if told["repair"] and told["verdict"] is not None:
         say(f"`vulcan ask {shlex.quote(str(path))}` gives it back for repair.")
     if (best := told["best"]) is not None:
-        say(f"best so far, open drafts aside: {_named(best['candidate'], best['proposal'])}, score {number(best['score'])}")
+        who = _named(best["candidate"], best["proposal"])
+        say(f"best so far, open drafts aside: {who}, score {number(best['score'])}")
 
 
 def _named(candidate: int | None, proposal: str) -> str:
