@@ -135,6 +135,10 @@ WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
         QueueWorkload("3g", "markov:low=0.3,high=5,states=10,dwell=0.5,seed=4,seconds=60", 20.0, 3, "cubic"),
         QueueWorkload("wifi", "markov:low=10,high=60,states=8,dwell=0.1,seed=5,seconds=60", 10.0, 8, "cubic"),
         QueueWorkload("5g", "markov:low=20,high=150,states=12,dwell=0.3,seed=6,seconds=60", 12.0, 12, "cubic"),
+        QueueWorkload("milliseconds", "constant:rate=300,slot=0.001", 10.0, 8, "cubic"),
+        QueueWorkload("evdo", "outage:rate=2.4,every=0.05,length=0.07,seed=13,slot=0.005", 40.0, 2, "cubic"),
+        QueueWorkload("starlink", "markov:low=25,high=120,states=6,dwell=3,seed=14,slot=0.004", 25.0, 6, "cubic"),
+        QueueWorkload("slots", "markov:low=5,high=60,states=8,dwell=0.5,seed=15,slot=0.02", 15.0, 5, "cubic-reno"),
     ),
     "validation": (
         QueueWorkload("few", "constant:rate=12", 35.0, 3, "reno"),
@@ -144,6 +148,10 @@ WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
         QueueWorkload("3g", "markov:low=0.5,high=3,states=8,dwell=1,seed=7,seconds=60", 35.0, 2, "cubic"),
         QueueWorkload("wifi", "markov:low=5,high=40,states=8,dwell=0.2,seed=8,seconds=60", 15.0, 5, "cubic-reno"),
         QueueWorkload("5g", "markov:low=10,high=100,states=12,dwell=0.5,seed=9,seconds=60", 15.0, 20, "cubic"),
+        QueueWorkload("milliseconds", "steps:rates=200-120-240,every=3,slot=0.001", 15.0, 12, "reno"),
+        QueueWorkload("evdo", "outage:rate=1.8,every=0.03,length=0.03,seed=16,slot=0.01", 50.0, 3, "cubic"),
+        QueueWorkload("starlink", "markov:low=40,high=200,states=6,dwell=4,seed=17,slot=0.002", 30.0, 4, "cubic"),
+        QueueWorkload("slots", "markov:low=10,high=40,states=8,dwell=0.2,seed=18,slot=0.01", 20.0, 8, "cubic"),
     ),
     "test": (
         QueueWorkload("few", "constant:rate=30", 25.0, 1, "cubic"),
@@ -154,6 +162,15 @@ WORKLOADS: Mapping[SplitName, tuple[QueueWorkload, ...]] = {
         QueueWorkload("3g", "markov:low=0.2,high=4,states=9,dwell=0.7,seed=10,seconds=60", 25.0, 4, "cubic"),
         QueueWorkload("wifi", "markov:low=8,high=50,states=8,dwell=0.15,seed=11,seconds=60", 8.0, 10, "reno"),
         QueueWorkload("5g", "markov:low=30,high=200,states=12,dwell=0.4,seed=12,seconds=60", 10.0, 15, "cubic-reno"),
+        QueueWorkload("milliseconds", "constant:rate=160,slot=0.002", 12.0, 5, "cubic"),
+        QueueWorkload("evdo", "outage:rate=3.1,every=0.08,length=0.16,seed=19,slot=0.007", 45.0, 2, "reno"),
+        QueueWorkload("starlink", "markov:low=30,high=150,states=6,dwell=2,seed=20,slot=0.003", 20.0, 8, "cubic"),
+        QueueWorkload("slots", "markov:low=8,high=80,states=8,dwell=0.3,seed=21,slot=0.015", 10.0, 6, "cubic-reno"),
     ),
 }
-"""Used where no link is named: generated, so that no file is needed; the rates are those of `vulcan_link.workloads`."""
+"""Used where no link is named: generated, so that no file is needed; the rates are those of `vulcan_link.workloads`.
+
+The last four of each deliver in bunches: recordings in whole milliseconds; EVDO, whose scheduler serves a user at up to
+2.4 or 3.1 Mbit/s in turns (Bender et al., "CDMA/HDR", 2000); Starlink, with frames of 1.33 ms (Humphreys et al., 2023)
+and a rate that steps, here more often than every 15 s so that a short run has some; and slots of 10 to 20 ms.
+"""

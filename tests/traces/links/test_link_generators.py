@@ -36,6 +36,26 @@ def test_outages_are_as_long_and_as_frequent_as_said():
     assert link.mean_rate == pytest.approx(10e6 * 5 / 5.5, rel=0.05)
 
 
+@pytest.mark.parametrize("spec", ["constant:rate=30,seconds=2", "outage:rate=9,every=0.2,length=0.1,seed=3,seconds=5"])
+@pytest.mark.parametrize("slot", [0.001, 0.0037, 0.02])
+def test_slots_deliver_at_their_ends_the_whole_packets_that_came_until_then(spec, slot):
+    smooth, slotted = load_link(spec), load_link(f"{spec},slot={slot}")
+    assert slotted.kind == "opportunities"
+    assert slotted.period == smooth.period
+    ends = [*range(round(slot * S), smooth.period, round(slot * S)), smooth.period]
+    sent, bits, piece = [], 0.0, 0
+    now = 0
+    for end in ends:
+        while now < end:
+            stop = int(smooth.times[piece + 1]) if piece + 1 < len(smooth.times) else smooth.period
+            bits += (min(end, stop) - now) / S * smooth.rates[piece]
+            now = min(end, stop)
+            piece += now == stop
+        sent.append(int(bits / (8 * 1504) + 1e-6))
+    assert [int(n) for n in np.searchsorted(slotted.times, ends, side="right")] == sent
+    assert set(slotted.times) <= set(ends)
+
+
 @pytest.mark.parametrize("kind", ["markov", "outage"])
 def test_the_seed_decides_the_rest(kind):
     one, again, other = (load_link(f"{kind}:seed={seed}") for seed in (1, 1, 2))
@@ -67,6 +87,10 @@ def test_any_specification_makes_a_link_of_that_length(kind, seed, seconds, ofte
         ("markov:low=5,high=2", "low is above high"),
         ("markov:seconds=1000000,dwell=0.001", "more than 1,000,000 changes"),
         ("markov:states=0", "between 1 and 1000"),
+        ("constant:slot=2", "between 0 and 1"),
+        ("constant:slot=0.000001", "over 1,000,000 slots"),
+        ("constant:rate=100000,slot=0.01", "or 100,000,000 packets"),
+        ("constant:rate=0.001,seconds=1,slot=0.01", "less than one packet"),
     ],
 )
 def test_a_wrong_specification_is_told(spec, why):

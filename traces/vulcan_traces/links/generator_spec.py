@@ -8,8 +8,9 @@
     outage     a rate that is interrupted: the times between and the lengths of outages are exponentially
                distributed                                            rate, every, length
 
-Every kind also takes `seconds` (after which the link repeats; `steps` repeats after its last rate), `seed` and
-`name` (a label, no part of the content).
+Every kind also takes `seconds` (after which the link repeats; `steps` repeats after its last rate), `slot` (seconds:
+what a slot carries is delivered at its end, in whole packets; 0 spreads it), `seed` and `name` (a label, no part of the
+content).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from vulcan.errors import UserError
-from vulcan_traces.links.link_trace import SECOND, LinkTrace, make_link
+from vulcan_traces.links.link_trace import OPPORTUNITY_BYTES, SECOND, LinkTrace, make_link
 from vulcan_traces.synthetic.specification import Key, Values, is_specification, number, parse_keys, parse_kind, whole
 
 Pieces = tuple[list[float], list[float]]
@@ -30,6 +31,8 @@ Draw = Callable[[np.random.Generator, Values], Pieces]
 
 _MIN = 1e-3
 _MAX_PIECES = 1_000_000
+_MAX_PACKETS = 100_000_000
+_PACKET_BITS = 8 * OPPORTUNITY_BYTES
 
 
 def is_link_spec(text: str) -> bool:
@@ -47,7 +50,22 @@ def generate_link(text: str) -> LinkTrace:
     lasting, rates = GENERATORS[kind][1](rng, values)
     ends = np.rint(np.cumsum(lasting) * SECOND).astype(np.int64)
     times = np.append(np.zeros(1, np.int64), ends[:-1])
-    return make_link(parsed.name, "rates", times, int(ends[-1]), np.rint(np.array(rates) * 1e6))
+    link = make_link(parsed.name, "rates", times, int(ends[-1]), np.rint(np.array(rates) * 1e6))
+    return _in_slots(text, link, number(values, "slot")) if values["slot"] else link
+
+
+def _in_slots(text: str, link: LinkTrace, slot: float) -> LinkTrace:
+    """Return the link as one that delivers whole packets at the ends of slots, as radio frames and schedulers do."""
+    if link.seconds / slot > _MAX_PIECES or link.bits / _PACKET_BITS > _MAX_PACKETS:
+        raise UserError(f"{text}: over {_MAX_PIECES:,} slots or {_MAX_PACKETS:,} packets; shorten seconds")
+    ends = np.append(np.arange(slot, link.seconds * (1 - 1e-9), slot), link.seconds) * SECOND
+    knots = np.append(link.times, link.period)
+    sent = np.append(0.0, np.cumsum(np.diff(knots) * link.rates)) / SECOND
+    packets = np.floor(np.interp(ends, knots, sent) / _PACKET_BITS + 1e-6).astype(np.int64)
+    if not packets[-1]:
+        raise UserError(f"{text}: less than one packet; raise the rate or seconds")
+    times = np.repeat(np.rint(ends).astype(np.int64), np.diff(packets, prepend=0))
+    return make_link(link.name, "opportunities", times, link.period)
 
 
 def _check_together(text: str, kind: str, values: Values) -> None:
@@ -110,7 +128,7 @@ def _outage(rng: np.random.Generator, values: Values) -> Pieces:
 
 _FASTEST = 1e6
 _RATE = Key(12.0, 1e-3, _FASTEST)
-_COMMON = {"seconds": Key(60.0, 0.1, 1e6), "seed": Key(0, 0, 2**63)}
+_COMMON = {"seconds": Key(60.0, 0.1, 1e6), "slot": Key(0.0, 0.0, 1.0), "seed": Key(0, 0, 2**63)}
 
 GENERATORS: dict[str, tuple[dict[str, Key], Draw]] = {
     "constant": ({"rate": _RATE}, _constant),
