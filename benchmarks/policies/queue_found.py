@@ -1,7 +1,7 @@
 """Of a search by conversations: drops at a rate proportional to the standing delay, whose factor grows and shrinks by
-a share each second; trains of packets that arrive at once, which are short flows, are spared. `BOUND_MS` and `COMMON`
-were added by hand after public links had been seen: where a link itself delivers in bunches, as fast recordings do that
-are in whole milliseconds, packets of long flows arrive as trains too, and the queue that they are spared from grew.
+a share each second; trains of packets that arrive at once, which are short flows, are spared. Added by hand, for links
+that deliver in bunches: `BOUND_MS` and `COMMON`, after public links had been seen, since packets of long flows arrive
+as trains there too; and that a queue which a bunch empties, or that waits for the next one, is no standing queue.
 """
 
 import math
@@ -27,6 +27,7 @@ FIRST = 3
 BOUND_MS = 200  # a packet that has waited longer is in a standing queue, whatever came at once
 COMMON = 0.2  # trains that are more of the packets than this are how the link delivers, and are not spared
 MEMORY = 0.005
+WEIGHT = 0.05
 
 
 class policy:
@@ -34,6 +35,9 @@ class policy:
     credit = 0.0  # drops that are due
     last = 0.0
     low = 0.0  # the standing delay: falls at once, rises slowly
+    least = 0.0  # the least delay of the bunch that is delivered now
+    before = 0.0  # and of the one before
+    slot = 0.0  # ms from one bunch to the next: no packet can count on less
     quiet = 0.0  # a train lost its middle: until then nothing is dropped, so that what it sends again arrives
     target = TARGET_MS  # rises while the link idles, falls while it does not
     common = 0.0  # share of trains in the packets that came lately
@@ -88,11 +92,18 @@ def on_dequeue(queue, packet):
         policy.quiet = 0
     seconds = min(now - policy.last, 100) / 1000
     policy.last = now
-    policy.low = min(delay, policy.low + SLOPE * 1000 * seconds)
+    if queue.packets == 0:
+        delay = 0
+    if seconds > 0:
+        policy.slot += WEIGHT * (1000 * seconds - policy.slot)
+        policy.before = policy.least
+        policy.least = delay
+    policy.least = min(policy.least, delay)
+    policy.low = min(delay, min(policy.before, policy.low) + SLOPE * 1000 * seconds)
     delay = policy.low
     policy.target = max(policy.target * math.exp(-BUSY * seconds), LOW_MS)
     ratio = delay / (policy.target if queue.limit_packets - queue.packets >= LONG else LOW_MS)
-    over = ratio > 1 and delay > PACKETS * packet_ms and queue.packets > 0
+    over = ratio > 1 and delay > max(PACKETS * packet_ms, policy.slot) and queue.packets > 0
     if over:
         policy.rate = min(policy.rate * math.exp(UP * seconds * min(ratio - 1, STEEP)), 2000)
         policy.credit = min(policy.credit + seconds * policy.rate * min(ratio, MOST), 2)
