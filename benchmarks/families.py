@@ -77,6 +77,7 @@ LINKS = {
 }
 
 _AGENTS = "github/lmcache-agent-trace"
+_ZONES = "spot/skypilot-spot-traces"  # skypilot-org/spot-traces
 
 SUITES = {
     "congestion_control": Suite(LINKS, "link", ("benchmarks/policies/link_found.py",), {"windows": 3}),
@@ -108,6 +109,29 @@ SUITES = {
         "trace",
         tuple(f"tasks/prefix_cache/policies/{name}.py" for name in ("returning", "returning_turns", "continued")),
         {"part": "test", "cache_size": ["2%", "5%", "10%"]},
+    ),
+    "spot_single": Suite(
+        {
+            "k80-2022": Family(f"{_ZONES}/availability/1-node/aws-10-26-2022/us-west-2a_k80_1.json"),
+            "8-v100-2022": Family(f"{_ZONES}/availability/1-node/aws-10-26-2022/us-west-2b_v100_8.json"),
+            "v100-february": Family(f"{_ZONES}/availability/1-node/aws-02-15-2023/*.json"),
+            "intel-april": Family(f"{_ZONES}/preemption/1-node/aws-04-19-2023/*.json"),
+            "v100-april": Family(f"{_ZONES}/preemption/1-node/aws-04-22-2023/*.json"),
+            "gcp-april": Family(f"{_ZONES}/preemption/1-node/gcp-04-30-2023/*.json"),
+            "v100-august": Family(f"{_ZONES}/*/*-node/aws-08-*-2023/*.json"),
+        },
+        "trace",
+        (
+            *(f"benchmarks/policies/spot_{name}.py" for name in ("levi", "reserve", "surplus")),
+            "tasks/spot_single/policies/uniform_progress_memory.py",
+        ),
+        {
+            "objective": "public_on_time",
+            "safety_net": "published",
+            "deadline": [26, 35],
+            "overhead": 0.1,
+            "windows": 20,
+        },
     ),
 }
 
