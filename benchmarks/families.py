@@ -88,7 +88,7 @@ SUITES = {
             "caffeine-address": Family("mem/caffeine/address/*.trace.gz", write_page_counts),  # ben-manes/caffeine
         },
         "trace",
-        tuple(f"benchmarks/policies/tiering_{name}.py" for name in ("regression", "found")),
+        ("benchmarks/policies/tiering_regression.py",),
     ),
     "load_balancing": Suite(
         {
