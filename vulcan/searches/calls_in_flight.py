@@ -1,15 +1,17 @@
-"""The calls of models that a search waits for, each in a thread, and those that get no reply."""
+"""What a search waits for: calls of models, each in a thread, those that get no reply, and evaluations."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 from vulcan.errors import UserError
 from vulcan.models.base import ModelRefused, RequestRefused
+from vulcan.searches.evaluation import CandidateEvaluation
 from vulcan.searches.model_pool import ModelPool
 from vulcan.searches.proposal import PendingProposal, Proposal, call_record
 from vulcan.store import Store
@@ -17,30 +19,46 @@ from vulcan.store.events import CallRecord
 
 log = logging.getLogger(__name__)
 
+NOTICE_SECONDS = 30.0
+"""Seconds without news after which the display is told what the search is waiting for."""
+
 
 class CallsInFlight:
-    """At most `width` calls of `models`, whose replies are stored as they come; `waiting` is told of slow ones."""
+    """At most `width` calls of `models`, whose replies are stored as they come; `waiting` is told of slow ones.
 
-    def __init__(self, models: ModelPool, store: Store, width: int, waiting: Callable[[str], None]) -> None:
+    `news` is set when one is done.
+    """
+
+    def __init__(
+        self, models: ModelPool, store: Store, width: int, waiting: Callable[[str], None], news: threading.Event
+    ) -> None:
         self._models = models
         self._store = store
         self._waiting = waiting
+        self._news = news
+        self._done: deque[Future[CallRecord]] = deque()
         self._threads = ThreadPoolExecutor(width, thread_name_prefix="vulcan-model")
         self._calls: dict[Future[CallRecord], Proposal] = {}
         self._since: dict[int, float] = {}
 
     def ask(self, proposal: Proposal) -> None:
         self._since[proposal.number] = time.monotonic()
-        self._calls[self._threads.submit(self._reply, proposal)] = proposal
+        call = self._threads.submit(self._reply, proposal)
+        self._calls[call] = proposal
+        call.add_done_callback(self._finished)
 
-    @property
-    def futures(self) -> set[Future[Any]]:
-        return set(self._calls)
+    def _finished(self, call: Future[CallRecord]) -> None:
+        self._done.append(call)
+        self._news.set()
 
-    def take(self, done: set[Future[Any]]) -> Iterator[tuple[Proposal, Future[CallRecord]]]:
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def take(self) -> Iterator[tuple[Proposal, Future[CallRecord]]]:
         """Return the calls that are done, with their proposals, and forget them."""
-        for future in [call for call in self._calls if call in done]:
-            yield self._calls.pop(future), future
+        while self._done:
+            call = self._done.popleft()
+            yield self._calls.pop(call), call
 
     def report_wait(self) -> None:
         """Tell the display what the search is waiting for."""
@@ -60,6 +78,38 @@ class CallsInFlight:
             call = call_record(proposal, self._models.propose(proposal))
             self._store.record(call)  # in this thread: it may have been billed, and others are scored meanwhile
         return call
+
+
+class EvaluationsInFlight:
+    """Evaluations that wait for measurements; `news` is set when one has come.
+
+    Those that are measured come by themselves: with thousands, looking at each after every reply is most of the work.
+    """
+
+    def __init__(self, news: threading.Event) -> None:
+        self._news = news
+        self._measured: deque[CandidateEvaluation] = deque()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def watch(self, evaluation: CandidateEvaluation) -> None:
+        def measured(_: object) -> None:
+            self._measured.append(evaluation)
+            self._news.set()
+
+        self._count += 1
+        evaluation.running.add_done_callback(measured)
+
+    def advance(self) -> None:
+        """Process all finished stages without waiting. Raises what the executor raises."""
+        while self._measured:
+            self._count -= 1
+            evaluation = self._measured.popleft()
+            evaluation.advance()
+            if not evaluation.finished:
+                self.watch(evaluation)
 
 
 MAX_UNANSWERED = 5

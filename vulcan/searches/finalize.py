@@ -75,6 +75,7 @@ class Finalizer:
     emit: Callable[..., None]
     announce: Callable[[str], None]
     _efforts: dict[int, float] = field(default_factory=dict)
+    _weighed: int = 0
 
     def __post_init__(self) -> None:
         self._full = self.scorer.of("train")
@@ -82,15 +83,14 @@ class Finalizer:
 
     def after_new_best(self, completed: int) -> list[Event]:
         """Tune the best candidate, unless it was tuned before or the search is not far enough on to afford it."""
-        best = self._best("tuned")
-        if best is None:
+        next_one = self.config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self.config.tune
+        if not self.config.tune or next_one > completed or (best := self._best("tuned")) is None:
             return []
         spent = math.fsum(
             self._weight(r.candidate) * (r.evaluations if r.cost is None else r.cost)
             for r in self.record.refined
             if r.by == "tuned"
         )
-        next_one = self.config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self.config.tune
         is_affordable = spent + self._weight(best.candidate) * next_one <= completed
         return self._tuned(self.config.tune) if is_affordable else []
 
@@ -111,8 +111,9 @@ class Finalizer:
         """Return how many times as long as the mean of those proposed it takes, by its program; at least 1."""
         if isinstance(self.task.signature, Program):
             return 1.0
-        for number, one in self.record.candidates.items():
-            if one.operations is not None and number not in self._efforts:
+        for number in range(self._weighed + 1, len(self.record.candidates) + 1):
+            one, self._weighed = self.record.candidates[number], number
+            if one.operations is not None:
                 self._efforts[number] = effort(one.operations, task_of(parse(one.source), self.task))
         proposed = [e for number, e in self._efforts.items() if self.record.candidates[number].origin == "model"]
         return max(1.0, self._efforts[candidate] / fmean(proposed)) if proposed else 1.0

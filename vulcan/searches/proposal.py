@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 ADVICE = "advice"
 """Operator of a proposal that asks for lessons from the search so far instead of a program."""
 
+MAX_ADVICE = 2_000
+"""Maximum length, in characters, of the stored reply to one."""
+
 EMPTY_REPLY = "(an empty reply)"
 """The text of a reply that had none, in the chat that asks for its repair."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +20,12 @@ from vulcan.errors import UserError
 from vulcan.models.base import BudgetExhausted, ModelUnavailable, Reply, RequestRefused
 from vulcan.scoring import Executor
 from vulcan.searches.bench import Bench
-from vulcan.searches.calls_in_flight import CallsInFlight, MissingReplies
+from vulcan.searches.calls_in_flight import NOTICE_SECONDS, CallsInFlight, EvaluationsInFlight, MissingReplies
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.conversation import begin
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
+from vulcan.searches.event_log import EventLog, Listener
 from vulcan.searches.feedback import Feedback
 from vulcan.searches.finalize import Finalizer
 from vulcan.searches.held_out import measure_held_out
@@ -32,6 +34,7 @@ from vulcan.searches.population import VisibleHistory
 from vulcan.searches.prompts import Prompts
 from vulcan.searches.proposal import (
     ADVICE,
+    MAX_ADVICE,
     Attempt,
     PendingProposal,
     Proposal,
@@ -52,16 +55,8 @@ from vulcan.task import Task
 
 log = logging.getLogger(__name__)
 
-NOTICE_SECONDS = 30.0
-"""Seconds without news after which the display is told what the search is waiting for."""
-
 REACH = 10
 """Rank of the candidate that a program must come near to be scored on all instances."""
-
-MAX_ADVICE = 2_000
-"""Maximum length, in characters, of the stored reply to a proposal for advice."""
-
-Listener = Callable[[Event], None]
 
 
 class Study:
@@ -94,7 +89,6 @@ class Study:
         self._last_answered = max((c.proposal for c in calls), default=0)
         asked = max((number for number, _ in store.questions()), default=0)
         self.steering = Steering(self.record, store, directory, max(asked, self._last_answered))
-        self._listeners = tuple(listeners)
         self._waiting = waiting
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
         self.feedback = Feedback(task, config, self.record, scorer, executor)
@@ -102,12 +96,15 @@ class Study:
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._bench = Bench(task, config, self.record, scorer, executor, self._plan)
         self._history = VisibleHistory(self.record, store, scorer, REACH)
-        self._finalizer = Finalizer(task, config, self.record, scorer, executor, self.emit, waiting)
+        self._log = EventLog(store, self.record, self._history, listeners)
+        self._finalizer = Finalizer(task, config, self.record, scorer, executor, self.emit, self._announce)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
+        self.repairs: set[int] = set()  # the proposals whose chat goes on
+        self._news = threading.Event()
+        self._scoring = EvaluationsInFlight(self._news)
         self._drafted = self.completed = sum(p.round > 0 for p in self.record.proposals.values())
         self._missing = MissingReplies(any(c.by in config.model for c in calls))
         self._ended = ""
-        self._buffered: list[Event] = []
         self._recording: RecordedReplies | None = None
         self._changed: deque[CallsChanged] = deque()
 
@@ -144,10 +141,11 @@ class Study:
         With a number, return the next turn of that proposal's chat; None if it has none.
         """
         self._apply_completed()
-        if number is not None:
-            return self._pending[number].take_repair() if number in self._pending else None
-        repairs = (pending.take_repair() for pending in self._pending.values())
-        return next(filter(None, repairs), None) or self._draft_next()
+        if number is None and not self.repairs:
+            return self._draft_next()
+        first = min(self.repairs) if number is None else number
+        self.repairs.discard(first)
+        return self._pending[first].take_repair() if first in self._pending else None
 
     def _draft_next(self) -> Proposal | None:
         self.begin()
@@ -184,12 +182,8 @@ class Study:
         """Record a program that was read, and evaluate it if it is accepted and new."""
         if reading.policy is not None and not pending.knows(reading.policy.fingerprint, self.record):
             pending.evaluation = self._evaluate(pending.proposal.number, reading.source, pending.context)
+            self._scoring.watch(pending.evaluation)
         pending.attempts.append(Attempt(pending.proposal.turn, reading, pending.evaluation))
-
-    @property
-    def repairs(self) -> set[int]:
-        """The proposals whose chat goes on."""
-        return {number for number, pending in self._pending.items() if pending.repair is not None}
 
     def open(self) -> list[Proposal]:
         """Return the proposals that wait for a reply."""
@@ -216,15 +210,26 @@ class Study:
             return None
         last = pending.last_turn(self.config.repairs, self._recording)
         if (talk := pending.conversation) is not None and (following := talk.answer(proposal, reply, last)) is not None:
-            pending.repair = following
+            self._go_on(pending, following)
             return None
         reading = parse_reply(reply, self.task, proposal.diff_of, self.config.target)
         self._receive(pending, reading)
         if reading.policy is None and proposal.turn < last:
             repair = proposal.repaired(reply.text, self._prompts.repair(reading.feedback))
-            pending.repair = replace(repair, model=reply.by or proposal.model)  # by the author of the rejected program
+            self._go_on(pending, replace(repair, model=reply.by or proposal.model))  # by the author of the rejected
         self._apply_completed()
         return reading
+
+    def _go_on(self, pending: PendingProposal, turn: Proposal) -> None:
+        """Have a proposal's chat go on with this turn."""
+        pending.repair = turn
+        self.repairs.add(turn.number)
+
+    def _drop_repairs(self) -> None:
+        """End the chats that go on: rejected programs stay rejected."""
+        for number in self.repairs:
+            self._pending[number].repair = None
+        self.repairs.clear()
 
     def tell_unanswered(self, proposal: Proposal, why: str) -> None:
         """Record that the model gave no reply to a proposal, for a reason that may be temporary."""
@@ -242,8 +247,8 @@ class Study:
 
     def give_up(self) -> None:
         """Stop waiting for replies, so that programs behind an open proposal get their verdict."""
+        self._drop_repairs()
         for pending in self._pending.values():
-            pending.repair = None
             if not pending.answered:
                 pending.answered = pending.unpaid = True
                 pending.unanswered = "nobody answered"
@@ -279,7 +284,7 @@ class Study:
         `must_find` also UserError where no reply had a program in it; a search that is ended by hand may have none.
         """
         width = parallel or max(2 * self.executor.workers, self.config.in_flight)
-        calls = CallsInFlight(models, self.store, width, self._waiting)
+        calls = CallsInFlight(models, self.store, width, self._waiting, self._news)
         try:
             with models.deadline():
                 while True:
@@ -289,21 +294,19 @@ class Study:
                         if (proposal := self.ask()) is None:
                             break
                         calls.ask(proposal)
-                    if models.exhausted():  # rejected programs stay rejected
-                        for one in self._pending.values():
-                            one.repair = None
+                    if models.exhausted():
+                        self._drop_repairs()
                         self._apply_completed()
                     if not self._pending:
                         break
-                    pending = calls.futures | {e.running for e in self.evaluations.values() if not e.finished}
-                    done, _ = wait(pending, NOTICE_SECONDS, return_when=FIRST_COMPLETED)
-                    if not done:
+                    if (calls or self._scoring) and not self._news.wait(NOTICE_SECONDS):
                         calls.report_wait()
-                    for proposal, answered in calls.take(done):
+                    self._news.clear()
+                    for proposal, answered in calls.take():
                         self._take(proposal, answered)
                     for model, change in models.take_changes():
                         self.emit(CallsChanged(self.completed + self.starts + 1, model, change))
-                    if not calls.futures:
+                    if not calls:
                         self._missing.check_refusals()
                     self._apply_completed()
         except BaseException:
@@ -312,16 +315,16 @@ class Study:
         finally:
             calls.close()
         if must_find and self._recording is None and not self.config.offline:
-            check_replies(self.record, self.config, self.costs, self._buffered, models.why_exhausted())
+            check_replies(self.record, self.config, self.costs, self._log.buffered, models.why_exhausted())
         if self.completed < self.total:
             self._ended = models.why_exhausted()
         self.finish()
 
     def _answered_before(self) -> bool:
         """Check whether a paid answer from before an interruption has yet to be processed."""
-        repairs = [f.repair for f in self._pending.values() if f.repair is not None]
+        repairs = (self._pending[number].repair for number in self.repairs)
         return self.starts + self._drafted < self._last_answered or any(
-            self.store.call(r.number, r.turn) is not None for r in repairs
+            r is not None and self.store.call(r.number, r.turn) is not None for r in repairs
         )
 
     def _take(self, proposal: Proposal, answered: Future[CallRecord]) -> None:
@@ -339,9 +342,7 @@ class Study:
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
-        if self._buffered:
-            self.store.append(*self._buffered)
-            self._buffered.clear()
+        self._log.keep_buffered()
         self._finalizer.finish()
 
     def measure_held_out(self) -> None:
@@ -384,43 +385,34 @@ class Study:
 
     def _apply_completed(self) -> None:
         self.emit(*self._finalizer.after_new_best(self.completed))  # if an interruption cut it off
-        for pending in tuple(self._pending.values()):
-            if pending.evaluation is not None:
-                pending.evaluation.advance()
-        while self._pending and next(iter(self._pending.values())).complete:
-            if rest_is_unpaid(self._pending, self._last_answered):
-                if all(pending.answered for pending in self._pending.values()):
-                    self._drafted -= len(self._pending)
-                    self._pending.clear()
-                    self.feedback.forget_pending()
-                break
-            number, pending = self._pending.popitem(last=False)
-            while self._changed and self._changed[0].proposal <= number:
-                self.emit(self._changed.popleft())
-            self.completed += 1
-            waits = self._missing.count(pending)
-            (self._buffer if waits else self.emit)(*pending.events(self.record))
-            self.emit(*self._finalizer.after_new_best(self.completed))
-            if self._recording is None:
-                self._missing.check_row(pending)
+        self._scoring.advance()
+        try:
+            while self._pending and next(iter(self._pending.values())).complete:
+                if rest_is_unpaid(self._pending, self._last_answered):
+                    if all(pending.answered for pending in self._pending.values()):
+                        self._drafted -= len(self._pending)
+                        self._pending.clear()
+                        self.repairs.clear()
+                        self.feedback.forget_pending()
+                    break
+                number, pending = self._pending.popitem(last=False)
+                while self._changed and self._changed[0].proposal <= number:
+                    self.emit(self._changed.popleft())
+                self.completed += 1
+                waits = self._missing.count(pending)
+                (self._log.buffer if waits else self._log.gather)(*pending.events(self.record))
+                self.emit(*self._finalizer.after_new_best(self.completed))
+                if self._recording is None:
+                    self._missing.check_row(pending)
+        finally:
+            self._log.flush()
 
     def emit(self, *events: Event) -> None:
-        if events:
-            self.store.append(*self._buffered, *events)
-            self._buffered.clear()
-        self._notify(events)
+        self._log.emit(*events)
 
-    def _buffer(self, *events: Event) -> None:
-        """Buffer events to be stored with the next ones, and dropped if the search stops before."""
-        self._buffered.extend(events)
-        self._notify(events)
-
-    def _notify(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self.record.add(event)
-            self._history.add(event)
-            for listener in self._listeners:
-                listener(event)
+    def _announce(self, what: str) -> None:
+        self._log.flush()
+        self._waiting(what)
 
     def _pending_proposal(self, proposal: Proposal) -> PendingProposal:
         pending = self._pending.get(proposal.number)

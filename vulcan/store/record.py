@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -60,6 +61,7 @@ class RunRecord:
     held_out: HeldOutMeasured | None = None
     stopped: RunStopped | None = None
     _fingerprints: dict[str, int] = field(default_factory=dict)
+    _ranked: list[CandidateJudged] = field(default_factory=list)
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> RunRecord:
@@ -96,6 +98,8 @@ class RunRecord:
                 self.candidates[candidate] = event
                 if event.verdict not in _WITHOUT_SCORING and event.fingerprint is not None:
                     self._fingerprints[event.fingerprint] = candidate
+                if event.score is not None and event.verdict == "scored":
+                    insort(self._ranked, event, key=lambda one: (-(one.score or 0.0), one.candidate))
             case AdviceReceived(proposal, text):
                 self.advice[proposal] = text
             case SearchSteered():
@@ -145,8 +149,7 @@ class RunRecord:
 
     def ranked(self) -> list[CandidateJudged]:
         """Return the scored candidates, the best first; ties go to the earlier."""
-        scored = [c for c in self.candidates.values() if c.score is not None and c.verdict == "scored"]
-        return sorted(scored, key=lambda c: (-(c.score or 0.0), c.candidate))
+        return list(self._ranked)
 
     def best(self) -> CandidateJudged | None:
         """Return the winner, or the best-scoring candidate until there is one."""

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vulcan.store.decode import MalformedRow, decode_entry, parse_fields
@@ -66,7 +66,12 @@ class PromptPacker:
         from vulcan.zstd import compress  # here and below, as a search without a model needs none
 
         packed = compress(text, zstd_dict=_dictionary(base))
-        return {**asdict(call), "messages": {"base": base_row, "packed": base64.b64encode(packed).decode()}}
+        return {**plain_fields(call), "messages": {"base": base_row, "packed": base64.b64encode(packed).decode()}}
+
+
+def plain_fields(entry: Entry) -> dict[str, Any]:
+    """Return the fields of an entry, not copied, of which JSON is made with `default=asdict`."""
+    return {field.name: getattr(entry, field.name) for field in fields(entry)}
 
 
 class PromptReader:

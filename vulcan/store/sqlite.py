@@ -25,7 +25,7 @@ from vulcan.store.decode import STORED_BY_HASH, MalformedRow, decode_entry, pars
 from vulcan.store.events import ENTRIES, JOURNALED, Arrival, CallRecord, Entry, Event, RunStarted
 from vulcan.store.file import FORMAT, check_schema, connect, make_file, read, use_rollback_journal
 from vulcan.store.journal import Journal, identity, is_journaled, journal_of, last_mark, line_of, read_journal
-from vulcan.store.rows import FIRST, PromptPacker, PromptReader, Row, chained
+from vulcan.store.rows import FIRST, PromptPacker, PromptReader, Row, chained, plain_fields
 
 log = logging.getLogger(__name__)
 
@@ -209,10 +209,10 @@ class SQLiteStore(Store):
             yield row
 
     def _data(self, entry: Entry, row: int) -> str:
-        fields = self._packer.fields_of(entry, row) if isinstance(entry, CallRecord) else asdict(entry)
+        fields = self._packer.fields_of(entry, row) if isinstance(entry, CallRecord) else plain_fields(entry)
         if name := STORED_BY_HASH.get(type(entry).__name__):
             fields[name] = self._stored(fields[name])
-        return json.dumps(fields, allow_nan=False)
+        return json.dumps(fields, allow_nan=False, default=asdict)
 
     def _stored(self, text: str) -> str:
         key = hash(text)
