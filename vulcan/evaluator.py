@@ -85,8 +85,9 @@ class Rung:
     """A cheaper version of the training instances, for pruning candidates (successive halving).
 
     `instances` has one for each of the search's training instances, in their order: a cheaper one, or the instance
-    itself where there is none. `keep` is the share of candidates promoted to the next rung. `cost` is the approximate
-    cost of a score on the rung as a share of a full one, from which the search decides how early and how often to tune.
+    itself where there is none. `keep` is the share of candidates promoted to the next rung; one that keeps all is for
+    tuning and simplifying alone. `cost` is the approximate cost of a score on the rung as a share of a full one, from
+    which the search decides how early and how often to tune.
     Scores on a rung rank candidates, and are never shown as results (Jamieson and Talwalkar, AISTATS 2016). Raises
     ValueError for a share outside of (0, 1], or no instance.
     """

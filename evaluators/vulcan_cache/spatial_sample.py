@@ -73,26 +73,37 @@ RATES = (100, 10, 5)
 """One in how many objects a sample has, the sparsest first."""
 
 MIN_RESIDENTS = 2000
-"""Objects that a sampled cache must hold: with fewer, a sample ranks policies too badly to be of use."""
+"""Objects that a sampled cache must hold: with fewer, a sample ranks policies too badly to be of use.
+
+To refine one policy, the samples of several workloads may hold them together."""
 
 
 def make_rungs(instances: Sequence[Instance], residents: Sequence[float]) -> tuple[Rung, ...]:
     """Return the rungs for instances whose caches hold about this many objects, the cheapest first.
 
     Where a cache would hold too few objects at a rung's rate, the instance stands there as it does on the next rung:
-    as a denser sample, or as it is. A rung that has nothing cheaper than the next one is left out.
+    as a denser sample, or as it is. A rung that has nothing cheaper than the next one is left out. Caches that are too
+    small for any, of several workloads, have one to tune and simplify on.
     """
     rungs: list[Rung] = []
     dearer = tuple(instances)
     for at_most, keep in LADDER:
         cheaper = tuple(sampled(i, objects, at_most) for i, objects in zip(instances, residents, strict=True))
         if cheaper != dearer:
-            cost = _requests(cheaper) / _requests(instances)
-            rungs.insert(0, Rung(f"R={1 / max(map(_one_in, cheaper)):g}", cheaper, keep, cost))
+            rungs.insert(0, _rung(cheaper, instances, keep))
             dearer = cheaper
+    if not rungs:
+        least = MIN_RESIDENTS / len({instance.parameters["digest"] for instance in instances})
+        cheaper = tuple(sampled(i, objects, 10, least) for i, objects in zip(instances, residents, strict=True))
+        return (_rung(cheaper, instances, 1.0),) if cheaper != dearer else ()
     if len(rungs) == 1:
         rungs[0] = replace(rungs[0], keep=KEEP_SINGLE_RUNG)
     return tuple(rungs)
+
+
+def _rung(cheaper: tuple[Instance, ...], instances: Sequence[Instance], keep: float) -> Rung:
+    name = f"R={1 / max(map(_one_in, cheaper)):g}"
+    return Rung(name, cheaper, keep, _requests(cheaper) / _requests(instances))
 
 
 def _one_in(instance: Instance) -> int:
@@ -104,13 +115,14 @@ def _requests(instances: Sequence[Instance]) -> float:
     return math.fsum(cast(int, i.parameters["measure_to"]) / _one_in(i) for i in instances)
 
 
-def sampled(instance: Instance, residents: float, at_most: int = max(RATES)) -> Instance:
+def sampled(instance: Instance, residents: float, at_most: int = max(RATES), least: float = MIN_RESIDENTS) -> Instance:
     """Return the instance on the sparsest sample, of one in `at_most` objects or denser, that its cache allows.
 
-    Itself where no such sample is sparser than it is. `residents` is how many objects the cache holds.
+    Itself where no such sample is sparser than it is. `residents` is how many objects the cache holds, of which at
+    least so many are to be left.
     """
     own = _one_in(instance)
-    allowed = [one_in for one_in in RATES if own < one_in <= at_most and residents / one_in >= MIN_RESIDENTS]
+    allowed = [one_in for one_in in RATES if own < one_in <= at_most and residents / one_in >= least]
     if not allowed:
         return instance
     parameters = {**instance.parameters, "one_in": allowed[0]}

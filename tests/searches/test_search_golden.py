@@ -20,8 +20,8 @@ from vulcan.store import MemoryStore
 from vulcan.store.events import RunStarted
 
 DIGESTS = {
-    "offline": "9c1ff1f1cc45d831875de2e96e7c1f9029c20c9210452b077e681776dffa7a8a",
-    "scripted": "8c7041fd6585922a4b9c21dd205ac0d048b76a4d3c003e94ec7acd43e22643e6",
+    "offline": "ee3668c95b56cb0657467c0d0fa7ba0faa3519624412df71de53969a09f65522",
+    "scripted": "35b3bdd02165559e70c5ceff742b45caeafa7f6d80868e6b7a65e12716041f54",
 }
 
 

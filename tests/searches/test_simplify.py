@@ -127,6 +127,19 @@ def test_a_branch_takes_the_place_of_its_condition() -> None:
         assert found.source == f'MECHANISM = "sample"\n\n\n{HEAD}    return {word}\n'
 
 
+def test_what_passes_a_screen_is_evaluated_from_the_smallest_on_up_to_the_first_that_keeps_the_score() -> None:
+    words = ("obj.count", "obj.last_access", "max(")
+    alone = simplify(RAMBLING, TASK, 1.0, Needs(*words), evaluations=60, tolerance=0.0)
+    screen, evaluate = Needs(*words[:2]), Needs(*words)
+    found = simplify(RAMBLING, TASK, 1.0, evaluate, evaluations=200, tolerance=0.0, screen=screen)
+    assert found is not None and alone is not None
+    assert (found.source, found.score) == (alone.source, 1.0)
+    assert set(evaluate.asked) < set(screen.asked)
+    kept = [source for source in evaluate.asked if all(word in source for word in words)]
+    assert len(kept) == len(found.path)
+    assert kept[-1] == evaluate.asked[-1] == found.source
+
+
 def test_no_more_is_evaluated_than_allowed_and_nothing_twice() -> None:
     for allowed in (0, 1, 5, 8, 13):
         evaluate = Needs("obj.count", "obj.last_access", "square(", "for i", "- 10", "2")

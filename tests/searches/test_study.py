@@ -29,7 +29,7 @@ from vulcan.models.base import Request
 from vulcan.scoring import Executor
 from vulcan.searches.study import Study
 from vulcan.store import MemoryStore
-from vulcan.store.events import CandidateJudged, CandidateProposed, FinalistScored, RunStopped, WinnerChosen
+from vulcan.store.events import CandidateJudged, CandidateProposed, Event, FinalistScored, RunStopped, WinnerChosen
 
 GOOD = as_reply(share(1.5))
 
@@ -269,6 +269,22 @@ def test_listeners_hear_every_event_in_order_after_the_store_has_it(children: Ex
     before = len(list(store.events()))
     opened_with.run(lineup(Scripted(program)))
     assert heard == list(store.events())[before:] == other
+
+
+def test_verdicts_that_come_together_are_one_transaction(children: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, groups = MemoryStore(), list[tuple[Event, ...]]()
+    study = opened(store, config(rounds=1), children)
+    first, *others = ask_all(study)
+    append = store.append
+    monkeypatch.setattr(store, "append", lambda *events: (groups.append(events), append(*events)))
+    for proposal in others:
+        study.tell(proposal, reply(as_reply(share(0.1 * proposal.number))))
+    for evaluation in study.evaluations.values():
+        evaluation.wait()
+    study.tell(first, reply(as_reply(share(0.05))))
+    study.wait_for_scores()
+    numbers = [[e.proposal for e in events if isinstance(e, CandidateProposed)] for events in groups]
+    assert [proposal.number for proposal in others] == numbers[-1][-2:]
 
 
 # The winner is chosen on evidence that the search did not see, and tested once

@@ -81,9 +81,9 @@ class CallsInFlight:
 
 
 class EvaluationsInFlight:
-    """Evaluations that wait for measurements; `news` is set when one has come.
+    """Evaluations that wait for measurements, which come by themselves: there may be thousands to look at.
 
-    Those that are measured come by themselves: with thousands, looking at each after every reply is most of the work.
+    `news` is set when one has come.
     """
 
     def __init__(self, news: threading.Event) -> None:

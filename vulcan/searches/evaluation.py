@@ -99,7 +99,7 @@ class EvaluationPlan:
     def of(cls, rungs: Sequence[Rung], instances: Sequence[Instance], *, races: bool) -> EvaluationPlan:
         if not races:
             return cls((), tuple(instances), (tuple(range(len(instances))),))
-        return cls(tuple(rungs), tuple(instances), stages(len(instances)))
+        return cls(tuple(rung for rung in rungs if rung.keep < 1), tuple(instances), stages(len(instances)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,19 +40,13 @@ class EventLog:
         self._take_in(events)
         self._announce(events)
 
-    def flush(self) -> None:
-        """Store what was gathered, in one transaction."""
+    def flush(self, *, is_end: bool = False) -> None:
+        """Store what was gathered, in one transaction; at the end of a search also what was buffered for it."""
         events, self._gathered = self._gathered, []
-        if events:
+        if events or (is_end and self.buffered):
             self._store.append(*self.buffered, *events)
             self.buffered.clear()
-            self._announce(events)
-
-    def keep_buffered(self) -> None:
-        """Store what was buffered, and heard, as nothing follows."""
-        if self.buffered:
-            self._store.append(*self.buffered)
-            self.buffered.clear()
+        self._announce(events)
 
     def _take_in(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -118,27 +118,23 @@ class Feedback:
         return workload_text(self._record.workload, self._scorer.asked)
 
     @cached_property
-    def _known(self) -> list[BaselineMeasured]:
-        return [event for (_, split), event in self._record.baselines.items() if split == "train"]
-
-    @cached_property
-    def _known_scores(self) -> str:
-        if not self._known:
-            return ""
+    def _known(self) -> tuple[str, list[BaselineMeasured]]:
+        """The table of their scores, and the policies, the best first."""
+        known = [event for (_, split), event in self._record.baselines.items() if split == "train"]
         training = self._scorer.of("train")
-        scores = {event.label: self._scorer.on_each(training, event.metrics) for event in self._known}
+        scores = {event.label: self._scorer.on_each(training, event.metrics) for event in known}
         table = table_of_scores(scores.items(), training if len(training) <= MAX_COLUMNS else ())
         about = "## Known policies\n\nScores of policies that others have written (an oracle knows the future):\n\n"
-        return f"{about}{table}\n"
+        return f"{about}{table}\n", sorted(known, key=lambda event: -event.score)
 
     def _known_policies(self, shown: Iterable[str]) -> str:
         """Return the scores of baselines and oracles, and the programs of the best that have one and are not shown."""
-        text = self._known_scores
-        if not text or len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
+        text, known = self._known
+        if not known or len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
             return ""
         seeds = self._task.seed_policies()
         sources = {name.replace("_", "-"): source for name, source in seeds.items()}
-        for event in sorted(self._known, key=lambda event: -event.score):
+        for event in known:
             source = sources.get(event.policy.replace("_", "-"))
             if source is not None and event.kind == "baseline":
                 program = f"\n`{event.policy}` as a program of this task:\n\n```python\n{source.strip()}\n```\n"

@@ -7,36 +7,32 @@ from __future__ import annotations
 
 import hashlib
 import math
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 from typing import Literal
 
-from vulcan.anvil import Rejected
 from vulcan.anvil.check import task_of
 from vulcan.anvil.parse import parse
 from vulcan.anvil.policy import effort
 from vulcan.evaluator import Instance, SplitName
-from vulcan.python_policy.check import check_policy
 from vulcan.scoring import Executor, Job, Outcome
+from vulcan.searches.batch import TOLERANCE, BatchEvaluation, FirstLook
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.held_out import COMPARED
 from vulcan.searches.options import MIN_EVALUATIONS
 from vulcan.searches.proposal import Attempt, judged
-from vulcan.searches.reply import parse_source, refutation
+from vulcan.searches.reply import parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
-from vulcan.searches.tuning import MAX_CONFIRMATIONS, Evaluate, Tuning, tune
+from vulcan.searches.tuning import MAX_CONFIRMATIONS, Tuning, tune
 from vulcan.store import RunRecord
-from vulcan.store.events import CandidateJudged, CandidateRefined, Event, FinalistScored, InstanceMetrics, WinnerChosen
+from vulcan.store.events import CandidateJudged, CandidateRefined, Event, FinalistScored, WinnerChosen
 from vulcan.task import Program, Task
 from vulcan.terminal_text import count
 
-TOLERANCE = 1e-4
-"""Score that a simpler program may lose on any training instance: policies on real traces differ by ten times as much.
-
-What costs nothing in the mean alone may cost half of the lead on other data."""
+SAMPLED_TOLERANCE = 1e-3
+"""Score that it may lose on any sample to be measured in full: samples are several times as coarse."""
 
 WORTH_READING = 0.97
 """Share of the winner's lead over the best known policy that its simplified form has to hold on validation."""
@@ -83,7 +79,8 @@ class Finalizer:
 
     def after_new_best(self, completed: int) -> list[Event]:
         """Tune the best candidate, unless it was tuned before or the search is not far enough on to afford it."""
-        next_one = self.config.tune * self._rung.cost + MAX_CONFIRMATIONS if self._rung else self.config.tune
+        cheap = self._rung.cost if self._rung and self._rung.keep < 1 else None
+        next_one = self.config.tune * cheap + MAX_CONFIRMATIONS if cheap else self.config.tune
         if not self.config.tune or next_one > completed or (best := self._best("tuned")) is None:
             return []
         spent = math.fsum(
@@ -134,8 +131,8 @@ class Finalizer:
             evaluations=evaluations,
             seed=_seed(self.config.seed, best.candidate),
         )
-        share = self._rung.cost if self._rung else 1.0
-        return self._events(best, "tuned", done.best.source if done.best else None, full, cheap, share, done)
+        looks = [FirstLook(cheap, self._rung.cost, ())] if self._rung and cheap else []
+        return self._events(best, "tuned", done.best.source if done.best else None, full, looks, done)
 
     def simplified(self) -> list[Event]:
         """Simplify the best candidate, likewise."""
@@ -148,25 +145,45 @@ class Finalizer:
             return []  # free Python has no known safe cuts
         evaluations = self._at_most(_simplifying(self.config, self._proposals), of)
         self.announce(f"simplifying candidate {of.candidate}, in at most {evaluations} evaluations")
-        sampled = tuple(i for i in self._full if self._rung and i in self._rung.instances)
-        full, first = self._on(self._full), self._on(sampled or self._full[:1])
-        share = self._rung.cost if self._rung and sampled else 1 / len(self._full)
+        full, looks = self._on(self._full), self._first_looks(of)
+
+        def left() -> float:
+            return evaluations - full.count - math.fsum(look.cost for look in looks)
 
         def screened(sources: Sequence[str]) -> list[float | None]:
-            tried = sources[: int((evaluations - full.count) / share - first.count)]
-            gains = dict(zip(tried, first.worst_beside(of.metrics)(tried), strict=True))
-            harmless = [source for source, gain in gains.items() if gain is not None and gain >= -TOLERANCE]
-            measured = harmless[: int(evaluations - full.count - share * first.count)]
-            gains |= dict.fromkeys(harmless) | dict(zip(measured, full.worst_beside(of.metrics)(measured), strict=True))
+            gains = dict.fromkeys(sources[: max(0, int(left() / looks[0].share))], 0.0)
+            for look in looks:
+                found = zip(gains, look.batch.worst_beside(look.before)(list(gains)), strict=True)
+                slack = look.tolerance - TOLERANCE
+                gains = {s: gain + slack for s, gain in found if gain is not None and gain >= -look.tolerance}
             return [gains.get(source) for source in sources]
 
-        evaluate: Evaluate
-        if len(self._full) > 1:
-            evaluate, tries = screened, TRIES * evaluations
-        else:  # a first look would be the measurement itself
-            evaluate, tries = full.worst_beside(of.metrics), evaluations
-        found = simplify(of.source, self.task, 0.0, evaluate, evaluations=tries, tolerance=TOLERANCE)
-        return self._events(of, "simplified", choose(found.path) if found else None, full, first, share)
+        def measured(sources: Sequence[str]) -> Sequence[float | None]:
+            is_affordable = len(sources) <= left()
+            return full.worst_beside(of.metrics)(sources) if is_affordable else [None] * len(sources)
+
+        found = simplify(
+            of.source,
+            self.task,
+            0.0,
+            measured,
+            evaluations=TRIES * evaluations if looks else evaluations,
+            tolerance=TOLERANCE,
+            screen=screened if looks else None,
+        )
+        return self._events(of, "simplified", choose(found.path) if found else None, full, looks)
+
+    def _first_looks(self, of: CandidateJudged) -> list[FirstLook]:
+        """Return on what to try cuts of a candidate, one after the other, before all training instances."""
+        cheaper = self._rung.instances if self._rung else self._full[:1]
+        cost = self._rung.cost if self._rung else 1 / len(self._full)
+        if as_they_are := tuple(i for i in self._full if i in cheaper):
+            return [FirstLook(self._on(as_they_are), cost, of.metrics)] if as_they_are != self._full else []
+        looks = []
+        for batch in (self._on(part) for part in (cheaper[:1], cheaper[1:]) if part):
+            before = batch.outcome(of.source).metrics
+            looks.append(FirstLook(batch, cost * len(batch.instances) / len(cheaper), before, SAMPLED_TOLERANCE))
+        return looks if all(look.before for look in looks) else []  # empty where it failed
 
     @property
     def _proposals(self) -> int:
@@ -191,13 +208,12 @@ class Finalizer:
         by: Refinement,
         source: str | None,
         full: BatchEvaluation,
-        cheap: BatchEvaluation | None = None,
-        share: float = 1.0,
+        looks: Sequence[FirstLook],
         tuning: Tuning | None = None,
     ) -> list[Event]:
         made = self._judged(of, by, source, full.outcome(source)) if source is not None else None
-        cheaply = cheap.count if cheap else 0
-        cost = full.count + cheaply * share if cheaply and share < 1.0 else None
+        cheaply = sum(look.batch.count for look in looks)
+        cost = full.count + math.fsum(look.cost for look in looks) if cheaply and looks[0].share < 1.0 else None
         refined = CandidateRefined(of.candidate, by, full.count + cheaply, made.candidate if made else None, cost)
         if tuning is not None:
             refined = replace(refined, constants=tuning.constants, samples=tuning.samples)
@@ -290,62 +306,6 @@ class Finalizer:
             score = self.scorer.mean(split, outcome.metrics) if outcome.status == "scored" else None
             self.emit(FinalistScored(candidate, split, score, outcome.metrics))
         return {c: self.record.confirmed[c, split].score for c in candidates}
-
-
-@dataclass
-class BatchEvaluation:
-    """A batch evaluator: mean objectives of programs on some instances, in parallel; None where one failed.
-
-    A program that the search would reject gives None without evaluation: an optimum without its guards is useless.
-    """
-
-    task: Task
-    instances: tuple[Instance, ...]
-    scorer: Scorer
-    executor: Executor
-    limit: float
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-
-    @property
-    def count(self) -> int:
-        return len(self.outcomes)
-
-    def outcome(self, source: str) -> Outcome:
-        """Return the outcome of a program of known score; measured now if the score is that of an equal program."""
-        if source not in self.outcomes:
-            self([source])
-        return self.outcomes[source]
-
-    def __call__(self, sources: Sequence[str]) -> list[float | None]:
-        sound = [source for source in dict.fromkeys(sources) if self._keeps_required(source)]
-        running = [self.executor.submit(Job(i, s, self.instances, self.limit)) for i, s in enumerate(sound)]
-        self.outcomes.update(zip(sound, [future.result() for future in running], strict=True))
-        return [self._mean(self.outcomes.get(source)) for source in sources]
-
-    def worst_beside(self, metrics: InstanceMetrics) -> Evaluate:
-        """Return an evaluator of the least gain on any instance over results there."""
-        before = self.scorer.on_each(self.instances, metrics)
-
-        def worst(sources: Sequence[str]) -> list[float | None]:
-            means = self(sources)
-            after = [None if m is None else self._each(self.outcomes[s]) for s, m in zip(sources, means, strict=True)]
-            return [None if new is None else min(map(operator.sub, new, before)) for new in after]
-
-        return worst
-
-    def _mean(self, outcome: Outcome | None) -> float | None:
-        if outcome is None or outcome.status != "scored":
-            return None
-        return fmean(self._each(outcome))
-
-    def _each(self, outcome: Outcome) -> Sequence[float]:
-        return self.scorer.on_each(self.instances, outcome.metrics)
-
-    def _keeps_required(self, source: str) -> bool:
-        try:
-            return refutation(check_policy(source, self.task)) is None
-        except Rejected:
-            return True  # the evaluation will report it
 
 
 def cost_left(config: SearchConfig, record: RunRecord, scorer: Scorer, proposals: int) -> float:

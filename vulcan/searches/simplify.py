@@ -140,19 +140,28 @@ class _Smaller:
 
 
 def simplify(
-    source: str, task: Task, score: float, evaluate: Evaluate, *, evaluations: int, tolerance: float
+    source: str,
+    task: Task,
+    score: float,
+    evaluate: Evaluate,
+    *,
+    evaluations: int,
+    tolerance: float,
+    screen: Evaluate | None = None,
 ) -> Simplified | None:
     """Return the smallest policy found that scores at least `score - tolerance`; None if none is smaller.
 
     Greedy, in batches of eight cuts, those known to be harmless first and then by size of the result: the smallest
     program that keeps the score is taken, and cut again, until nothing helps or `evaluations` sources were evaluated. A
-    cut that cost too much once is not tried again. `score` is that of the source by the same `evaluate`. Comments are
+    cut that cost too much once is not tried again. `score` is that of the source by the same `evaluate`. `screen` is a
+    cheaper proxy of it, for whole batches: of what keeps the score by it, the smallest are evaluated one by one, up to
+    the first that keeps it indeed, and `evaluations` are those of the screen. Comments are
     lost, and so are the docstrings of the module and of functions that were cut, which may describe what is gone;
     constants are numbered anew where some of one stem are gone. The result is a pure function of the arguments. Raises
     Rejected if the source is not a policy of the task.
     """
     policy = check(source, task)
-    search = _Search(task, evaluate, score - tolerance, evaluations)
+    search = _Search(task, evaluate, score - tolerance, evaluations, screen)
     path: list[str] = []
     original, last = policy.program, score
     while (found := search.step(policy)) is not None:
@@ -189,10 +198,13 @@ def _named(candidate: _Smaller) -> tuple[str, str]:
 
 
 class _Search:
-    def __init__(self, task: Task, evaluate: Evaluate, min_score: float, evaluations: int) -> None:
+    def __init__(
+        self, task: Task, evaluate: Evaluate, min_score: float, evaluations: int, screen: Evaluate | None
+    ) -> None:
         self.task = task
         self.min_score = min_score
-        self.scores = Scores(evaluate, evaluations)
+        self.scores = Scores(screen or evaluate, evaluations)
+        self.confirm = evaluate if screen else None
         self.harmless: set[Cut] = set()
         self.harmful: set[Cut] = set()
 
@@ -204,13 +216,21 @@ class _Search:
             for candidate in batch:
                 score = self.scores[candidate.policy.fingerprint]
                 is_kept = score is not None and score >= self.min_score
-                if candidate.cut is not None:
-                    (self.harmless if is_kept else self.harmful).add(candidate.cut)
+                self._note(candidate, is_kept)
                 if score is not None and is_kept:
                     found.append((candidate, score))
-            if found:
-                return min(found, key=lambda pair: (pair[0].size, -pair[1]))
+            for candidate, score in sorted(found, key=lambda pair: (pair[0].size, -pair[1])):
+                exact = score if self.confirm is None else self.confirm([candidate.policy.source])[0]
+                if exact is not None and exact >= self.min_score:
+                    return candidate, exact
+                self.scores[candidate.policy.fingerprint] = None
+                self._note(candidate, is_kept=False)
         return None
+
+    def _note(self, candidate: _Smaller, is_kept: bool) -> None:
+        """Remember whether the candidate's cut does harm."""
+        if candidate.cut is not None:
+            (self.harmless if is_kept else self.harmful).add(candidate.cut)
 
     def candidates(self, policy: Policy) -> Iterator[_Smaller]:
         """Generate the valid programs made smaller by a cut not known to be harmful, without duplicates.

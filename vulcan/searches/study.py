@@ -50,7 +50,7 @@ from vulcan.searches.scorer import Scorer
 from vulcan.searches.steering import Steering
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import CallRecord, CallsChanged, CandidateProposed, Event, RunStopped, StopReason
+from vulcan.store.events import CallRecord, CallsChanged, CandidateProposed, RunStopped, StopReason
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
@@ -97,6 +97,7 @@ class Study:
         self._bench = Bench(task, config, self.record, scorer, executor, self._plan)
         self._history = VisibleHistory(self.record, store, scorer, REACH)
         self._log = EventLog(store, self.record, self._history, listeners)
+        self.emit = self._log.emit
         self._finalizer = Finalizer(task, config, self.record, scorer, executor, self.emit, self._announce)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
         self.repairs: set[int] = set()  # the proposals whose chat goes on
@@ -342,7 +343,7 @@ class Study:
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
-        self._log.keep_buffered()
+        self._log.flush(is_end=True)
         self._finalizer.finish()
 
     def measure_held_out(self) -> None:
@@ -406,9 +407,6 @@ class Study:
                     self._missing.check_row(pending)
         finally:
             self._log.flush()
-
-    def emit(self, *events: Event) -> None:
-        self._log.emit(*events)
 
     def _announce(self, what: str) -> None:
         self._log.flush()

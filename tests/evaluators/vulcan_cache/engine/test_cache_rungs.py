@@ -9,6 +9,7 @@ from vulcan.anvil import check
 from vulcan.evaluator import load_evaluator, rungs_of
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
+from vulcan.searches.evaluation import EvaluationPlan
 from vulcan.task import Split
 from vulcan_cache.simulate import simulate
 from vulcan_cache.spatial_sample import KEEP_SINGLE_RUNG, MIN_RESIDENTS, make_rungs, sample_of
@@ -57,6 +58,16 @@ def test_an_instance_stands_on_a_rung_as_sparse_as_its_cache_allows(evaluator):
     assert first.instances[0] is three[0]
     # the same name is the same thing, so that what is measured on one rung need not be on the next
     assert first.instances[1] == second.instances[1]
+
+
+def test_small_caches_of_several_workloads_have_a_rung_that_keeps_all(evaluator):
+    built_in = evaluator.instances(complete_settings(TASK, {}), Split(0.6, 0.2, 0.2))
+    three = [i for i in built_in if i.split == "train"]
+    (rung,) = rungs_of(evaluator, three)
+    assert (rung.keep, [i.parameters["one_in"] for i in rung.instances]) == (1.0, [5, 10, 5])
+    assert rung.cost == pytest.approx((1 / 5 + 1 / 10 + 1 / 5) / 3)
+    assert evaluator.rungs(three[:1]) == ()
+    assert EvaluationPlan.of([rung], three, races=True).rungs == ()
 
 
 def test_a_rung_measures_the_sample_of_the_measured_requests(evaluator):
