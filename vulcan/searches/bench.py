@@ -15,13 +15,13 @@ from vulcan.evaluator import Evaluator, Instance, load_evaluator, located
 from vulcan.findings import InstanceFinding
 from vulcan.lessons import WORTH, Lesson
 from vulcan.scoring import Executor, Job
-from vulcan.searches.batch import BatchEvaluation
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import EvaluationPlan
 from vulcan.searches.evidence import MIN_INSTANCES, WINDOWS, by_workload, measure_baseline, training_windows, workloads
 from vulcan.searches.feedback import as_text, markdown
 from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
+from vulcan.searches.tuning import BatchEvaluation
 from vulcan.store import RunRecord
 from vulcan.store.events import InstanceMetrics
 from vulcan.task import Task

@@ -20,7 +20,7 @@ from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.strategies.base import Draft
 from vulcan.store import RunRecord
-from vulcan.store.events import BaselineMeasured, PolicyExplained, WorkloadDescribed
+from vulcan.store.events import PolicyExplained, WorkloadDescribed
 from vulcan.task import Task
 
 CHARACTERS_PER_TOKEN = 4
@@ -117,24 +117,20 @@ class Feedback:
     def _workload(self) -> str:
         return workload_text(self._record.workload, self._scorer.asked)
 
-    @cached_property
-    def _known(self) -> tuple[str, list[BaselineMeasured]]:
-        """The table of their scores, and the policies, the best first."""
-        known = [event for (_, split), event in self._record.baselines.items() if split == "train"]
-        training = self._scorer.of("train")
-        scores = {event.label: self._scorer.on_each(training, event.metrics) for event in known}
-        table = table_of_scores(scores.items(), training if len(training) <= MAX_COLUMNS else ())
-        about = "## Known policies\n\nScores of policies that others have written (an oracle knows the future):\n\n"
-        return f"{about}{table}\n", sorted(known, key=lambda event: -event.score)
-
     def _known_policies(self, shown: Iterable[str]) -> str:
         """Return the scores of baselines and oracles, and the programs of the best that have one and are not shown."""
-        text, known = self._known
-        if not known or len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
+        training = self._scorer.of("train")
+        known = [event for (_, split), event in self._record.baselines.items() if split == "train"]
+        if not known:
+            return ""
+        text = "## Known policies\n\nScores of policies that others have written (an oracle knows the future):\n\n"
+        scores = {event.label: self._scorer.on_each(training, event.metrics) for event in known}
+        text += table_of_scores(scores.items(), training if len(training) <= MAX_COLUMNS else ()) + "\n"
+        if len(text) > BASELINE_TOKENS * CHARACTERS_PER_TOKEN:
             return ""
         seeds = self._task.seed_policies()
         sources = {name.replace("_", "-"): source for name, source in seeds.items()}
-        for event in known:
+        for event in sorted(known, key=lambda event: -event.score):
             source = sources.get(event.policy.replace("_", "-"))
             if source is not None and event.kind == "baseline":
                 program = f"\n`{event.policy}` as a program of this task:\n\n```python\n{source.strip()}\n```\n"

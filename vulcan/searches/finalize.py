@@ -17,7 +17,6 @@ from vulcan.anvil.parse import parse
 from vulcan.anvil.policy import effort
 from vulcan.evaluator import Instance, SplitName
 from vulcan.scoring import Executor, Job, Outcome
-from vulcan.searches.batch import TOLERANCE, BatchEvaluation, FirstLook
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.held_out import COMPARED
 from vulcan.searches.options import MIN_EVALUATIONS
@@ -25,11 +24,16 @@ from vulcan.searches.proposal import Attempt, judged
 from vulcan.searches.reply import parse_source
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.simplify import simplify
-from vulcan.searches.tuning import MAX_CONFIRMATIONS, Tuning, tune
+from vulcan.searches.tuning import MAX_CONFIRMATIONS, BatchEvaluation, FirstLook, Tuning, tune
 from vulcan.store import RunRecord
 from vulcan.store.events import CandidateJudged, CandidateRefined, Event, FinalistScored, WinnerChosen
 from vulcan.task import Program, Task
 from vulcan.terminal_text import count
+
+TOLERANCE = 1e-4
+"""Score that a simpler program may lose on any training instance: policies on real traces differ by ten times as much.
+
+What costs nothing in the mean alone may cost half of the lead on other data."""
 
 SAMPLED_TOLERANCE = 1e-3
 """Score that it may lose on any sample to be measured in full: samples are several times as coarse."""
@@ -131,7 +135,7 @@ class Finalizer:
             evaluations=evaluations,
             seed=_seed(self.config.seed, best.candidate),
         )
-        looks = [FirstLook(cheap, self._rung.cost, ())] if self._rung and cheap else []
+        looks = [FirstLook(cheap, self._rung.cost, (), TOLERANCE)] if self._rung and cheap else []
         return self._events(best, "tuned", done.best.source if done.best else None, full, looks, done)
 
     def simplified(self) -> list[Event]:
@@ -178,7 +182,7 @@ class Finalizer:
         cheaper = self._rung.instances if self._rung else self._full[:1]
         cost = self._rung.cost if self._rung else 1 / len(self._full)
         if as_they_are := tuple(i for i in self._full if i in cheaper):
-            return [FirstLook(self._on(as_they_are), cost, of.metrics)] if as_they_are != self._full else []
+            return [FirstLook(self._on(as_they_are), cost, of.metrics, TOLERANCE)] if as_they_are != self._full else []
         looks = []
         for batch in (self._on(part) for part in (cheaper[:1], cheaper[1:]) if part):
             before = batch.outcome(of.source).metrics

@@ -25,7 +25,6 @@ from vulcan.searches.config import SearchConfig
 from vulcan.searches.conversation import begin
 from vulcan.searches.costs import Costs
 from vulcan.searches.evaluation import CandidateEvaluation, EvaluationPlan, StoppingContext
-from vulcan.searches.event_log import EventLog, Listener
 from vulcan.searches.feedback import Feedback
 from vulcan.searches.finalize import Finalizer
 from vulcan.searches.held_out import measure_held_out
@@ -50,13 +49,16 @@ from vulcan.searches.scorer import Scorer
 from vulcan.searches.steering import Steering
 from vulcan.searches.target import starts_of
 from vulcan.store import RunRecord, Store
-from vulcan.store.events import CallRecord, CallsChanged, CandidateProposed, RunStopped, StopReason
+from vulcan.store.events import CallRecord, CallsChanged, CandidateProposed, Event, RunStopped, StopReason
 from vulcan.task import Task
 
 log = logging.getLogger(__name__)
 
 REACH = 10
 """Rank of the candidate that a program must come near to be scored on all instances."""
+
+
+Listener = Callable[[Event], None]
 
 
 class Study:
@@ -90,14 +92,15 @@ class Study:
         asked = max((number for number, _ in store.questions()), default=0)
         self.steering = Steering(self.record, store, directory, max(asked, self._last_answered))
         self._waiting = waiting
+        self._listeners = tuple(listeners)
+        self._gathered: list[Event] = []
+        self._buffered: list[Event] = []
         self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
         self.feedback = Feedback(task, config, self.record, scorer, executor)
         self._settings = Settings(self.record, config)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
         self._bench = Bench(task, config, self.record, scorer, executor, self._plan)
         self._history = VisibleHistory(self.record, store, scorer, REACH)
-        self._log = EventLog(store, self.record, self._history, listeners)
-        self.emit = self._log.emit
         self._finalizer = Finalizer(task, config, self.record, scorer, executor, self.emit, self._announce)
         self._pending: OrderedDict[int, PendingProposal] = OrderedDict()
         self.repairs: set[int] = set()  # the proposals whose chat goes on
@@ -316,7 +319,7 @@ class Study:
         finally:
             calls.close()
         if must_find and self._recording is None and not self.config.offline:
-            check_replies(self.record, self.config, self.costs, self._log.buffered, models.why_exhausted())
+            check_replies(self.record, self.config, self.costs, self._buffered, models.why_exhausted())
         if self.completed < self.total:
             self._ended = models.why_exhausted()
         self.finish()
@@ -343,7 +346,9 @@ class Study:
 
     def finish(self) -> None:
         """Refine the best candidate, measure the finalists, choose the winner and test it."""
-        self._log.flush(is_end=True)
+        if self._buffered:
+            self.store.append(*self._buffered)
+            self._buffered.clear()
         self._finalizer.finish()
 
     def measure_held_out(self) -> None:
@@ -400,17 +405,43 @@ class Study:
                 while self._changed and self._changed[0].proposal <= number:
                     self.emit(self._changed.popleft())
                 self.completed += 1
-                waits = self._missing.count(pending)
-                (self._log.buffer if waits else self._log.gather)(*pending.events(self.record))
+                if waits := self._missing.count(pending):
+                    self._flush()
+                self._gather(*pending.events(self.record))
+                if waits:
+                    self._flush(is_stored=False)
                 self.emit(*self._finalizer.after_new_best(self.completed))
                 if self._recording is None:
                     self._missing.check_row(pending)
         finally:
-            self._log.flush()
+            self._flush()
 
     def _announce(self, what: str) -> None:
-        self._log.flush()
+        self._flush()
         self._waiting(what)
+
+    def emit(self, *events: Event) -> None:
+        if events:
+            self._gather(*events)
+            self._flush()
+
+    def _gather(self, *events: Event) -> None:
+        """Take events in that the next flush stores: verdicts that come together are one transaction."""
+        self._gathered.extend(events)
+        for event in events:
+            self.record.add(event)
+            self._history.add(event)
+
+    def _flush(self, *, is_stored: bool = True) -> None:
+        """Store what was gathered, and have it heard; or have it stored with the next, and dropped without one."""
+        events, self._gathered = self._gathered, []
+        self._buffered.extend(events)
+        if events and is_stored:
+            self.store.append(*self._buffered)
+            self._buffered.clear()
+        for event in events:
+            for listener in self._listeners:
+                listener(event)
 
     def _pending_proposal(self, proposal: Proposal) -> PendingProposal:
         pending = self._pending.get(proposal.number)
