@@ -13,12 +13,14 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
+from vulcan.lessons import Lesson
 from vulcan.simulator import Case, ExplainedSimulator, measured_range, override, parse_size, sources, within
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS
 from vulcan.sizes import BYTES, parse_bytes
 from vulcan.task import Json, Metrics, Split
 from vulcan_tiering.account import Inputs, account, describe, hot_pages
+from vulcan_tiering.lessons import lessons_of
 from vulcan_tiering.page_sample import KEEP, MIN_FAST_PAGES, ONE_IN, sample_of
 from vulcan_tiering.simulate import KNOWN, AccessSamples, History, TieringResult, sample_accesses, simulate
 from vulcan_tiering.spec import TieringSpec
@@ -139,6 +141,11 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
         spec, workload = self.at(instance)
         return describe(inputs_of(spec, workload), spec.machine, spec.measure_from, spec.measure_to)
+
+    @override
+    def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
+        spec, workload = self.at(instance)
+        return list(lessons_of(*workload, spec.measure_from, spec.measure_to))
 
     @override
     def account_of(self, who: Policy | str, name: str, spec: TieringSpec, workload: Workload) -> Account:

@@ -57,6 +57,13 @@ def test_what_turns_round_with_time_and_what_is_chance_make_no_program() -> None
     assert fitted_programs(RANK_TASK, [turning, replace(turning, name="none", gains=0 * turning.gains)]) == ()
 
 
+def test_what_a_fit_explains_is_a_share_of_the_deviance_that_a_perfect_one_would() -> None:
+    for level in (0.3, 300.0):
+        told = fitted_programs(RANK_TASK, [lesson(lambda p, v, level=level: level * (1 + p) ** 0.7)])
+        shares = [int(source.split("%")[0].split()[-1]) for source in told]
+        assert all(50 < share <= 100 for share in shares)
+
+
 def test_every_lesson_has_its_turn_before_the_second_program_of_any() -> None:
     lessons = [lesson(lambda p, v: 0.3 * (1 + p), name, seed) for seed, name in enumerate("ab")]
     programs = fitted_programs(RANK_TASK, lessons)

@@ -174,7 +174,8 @@ def explained(early: _Data, late: _Data, powers: bool, tree: bool) -> float:
     """Return the share of the late situations' deviance that a fit to the early ones explains."""
     fit = _Fit.of(early, powers, tree)
     nothing = late.deviance(early.level)
-    return (nothing - late.deviance(fit.log_worth(late.x))) / max(abs(nothing), 1e-12)
+    everything = late.deviance(np.log(np.maximum(late.gains, 1e-300) / late.costs))
+    return (nothing - late.deviance(fit.log_worth(late.x))) / max(nothing - everything, 1e-12)
 
 
 def fitted_programs(task: Task, lessons: Sequence[Lesson]) -> tuple[str, ...]:
