@@ -11,11 +11,13 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung
 from vulcan.findings import EvaluatorFinding
+from vulcan.lessons import Lesson
 from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override, shipped
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS, shares_in_time
 from vulcan.task import Json, Metrics, Split
 from vulcan_load.account import account, describe_cluster
+from vulcan_load.lessons import lesson_of
 from vulcan_load.simulate import BASELINES, LEAST_WORK, ORACLES, LoadResult, simulate
 from vulcan_load.spec import MACHINES, Cluster
 from vulcan_load.workload import LEAST_MS, ServiceWorkload, offered, recorded_requests
@@ -160,6 +162,18 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
     @override
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
         return describe_cluster(self.at(instance)[1])
+
+    @override
+    def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
+        """Return the lesson of queues; where cores are shared, how long a request takes depends on later ones.
+
+        The views are those under a policy that sends few requests to slow servers, as a good one will.
+        """
+        spec, workload = self.at(instance)
+        if spec.discipline == "sharing":
+            return ()
+        result = self.run(shipped("load_balancing", "expected_wait"), spec, workload)
+        return (lesson_of(workload, result.chosen, result.latencies),)
 
     @override
     def account_of(self, who: Policy | str, name: str, spec: Cluster, workload: ServiceWorkload) -> Account:
