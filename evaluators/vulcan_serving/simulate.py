@@ -33,6 +33,7 @@ class ServingRun:
 
     `decisions` is a hash of all admissions, preemptions and routes. `steps` (rows, 5) are the replica, its step, the
     request, tokens given (-1: it made room) and tokens found (-1: it ran before), as many as were to be recorded.
+    `seen` (requests, layout.REPLICA_RECORD) is the replica as its router saw it, if that was to be recorded.
     """
 
     workload: ServingWorkload
@@ -46,6 +47,7 @@ class ServingRun:
     replica: Counts
     decisions: int
     steps: NDArray[np.int64]
+    seen: Numbers
 
     @cached_property
     def ttft(self) -> Numbers:
@@ -116,11 +118,12 @@ def simulate(
     router: Policy | None = None,
     *,
     record: int = 0,
+    sees: bool = False,
 ) -> ServingRun:
     """Serve the requests with a policy of `request_scheduling`, one of `request_routing`, both or none.
 
     `kernels.engine` has the rules, and what decides where there is no policy. The same arguments give the same result,
-    bit for bit. `record` is how many rows of `ServingRun.steps` are kept.
+    bit for bit. `record` is how many rows of `ServingRun.steps` are kept, `sees` whether a router's `seen` is.
     """
     from vulcan_serving.kernels.engine import serve
 
@@ -155,11 +158,12 @@ def simulate(
     routing = PolicyCalls.of(router, ROUTING, _OF_ROUTER, routers, spec.routers * spec.replicas)
     times = np.zeros((count, layout.TIMES))
     steps = np.zeros((record, layout.STEP_COLUMNS), np.int64)
+    seen = np.zeros((count if sees else 0, layout.REPLICA_RECORD))
     decisions = serve(
         scheduling.addresses, routing.addresses, workload.arrivals, trace.blocks, trace.block_count,
         int(trace.sessions.max()) + 1, integers, numbers, scheduling.shown, records.reshape(-1), scheduling.statistics,
         scheduling.slots, routing.shown, np.zeros(spec.routers * spec.replicas * layout.REPLICA_RECORD),
-        routing.statistics, routing.slots, workload.drawn, workload.chances, table, times, steps,
+        routing.statistics, routing.slots, workload.drawn, workload.chances, table, times, steps, seen,
     )  # fmt: skip
     return ServingRun(
         workload,
@@ -173,6 +177,7 @@ def simulate(
         table[:, layout.AT],
         int(decisions),
         steps[steps[:, 3] != 0],
+        seen,
     )
 
 
@@ -197,7 +202,7 @@ def without_waiting(spec: ServingSpec, workload: ServingWorkload) -> ServingRun:
     return ServingRun(
         workload, slice(spec.measure_from, spec.measure_to), workload.arrivals, first,
         first + (workload.outputs - 1) * token, found, new + workload.outputs - 1, nothing, nothing, 1,
-        np.zeros((0, layout.STEP_COLUMNS), np.int64),
+        np.zeros((0, layout.STEP_COLUMNS), np.int64), np.zeros((0, layout.REPLICA_RECORD)),
     )  # fmt: skip
 
 

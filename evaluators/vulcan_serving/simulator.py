@@ -10,12 +10,14 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung, Sweep
 from vulcan.findings import EvaluatorFinding
+from vulcan.lessons import Lesson
 from vulcan.robustness import shipped
 from vulcan.simulator import Case, ExplainedSimulator, kinds_of, label_of, measured_range, override, parse_size, sources
 from vulcan.simulator.account import Account
 from vulcan.sizes import TOKENS
 from vulcan.task import Json, Metrics, Split
 from vulcan_serving.account import account, describe
+from vulcan_serving.lessons import lesson_of
 from vulcan_serving.server import find_server
 from vulcan_serving.simulate import ServingRun, pace, simulate, without_waiting
 from vulcan_serving.spec import ServingSpec, goals_of
@@ -39,6 +41,9 @@ _PROBED, _PROBED_LOAD = 400, 2.0
 """Requests that tell policies apart, and what multiplies their load so that there is something to decide."""
 
 _SAMPLED = 0.25
+_TEACHER = "prefix_affinity"
+"""The router that is watched: what a policy sees depends on what routed before."""
+
 _SWEPT = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1)
 
 
@@ -231,3 +236,8 @@ class RoutingSimulator(ServingSimulator):
     @override
     def decide(self, policy: Policy, spec: ServingSpec, workload: ServingWorkload) -> ServingRun:
         return simulate(spec, workload, None, policy)
+
+    @override
+    def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
+        spec, workload = self.at(instance)
+        return (lesson_of(spec, simulate(spec, workload, None, self._shipped(_TEACHER), sees=True)),)

@@ -45,6 +45,7 @@ _SIGNATURE = types.uint64(
     I2,  # the table of requests
     F2,  # their times
     I2,  # the record of steps
+    F2,  # what routers see of the replicas that they choose, by request; of no request unless that is wanted
 )
 
 
@@ -161,7 +162,7 @@ def _note(steps, noted, r, step, i, tokens, cached):
 @allocating_kernel(_SIGNATURE)
 def serve(
     scheduler, router, arrivals, blocks, block_count, sessions, integers, numbers, shown, records, statistics, slots,
-    views, sights, observed, view_slots, drawn, chances, requests, times, steps,
+    views, sights, observed, view_slots, drawn, chances, requests, times, steps, seen,
 ):  # fmt: skip
     """Serve every request. Returns a hash of the decisions."""
     score, preempt, reserve, enter, update, leave, on_arrival, on_admit, on_first, on_preempt, on_finish = scheduler
@@ -199,7 +200,7 @@ def serve(
             arrived += 1
             r = routing.send(
                 router, known, views, sights, observed, view_slots, records, requests, blocks, integers, numbers,
-                drawn, chances, running, waiting, i, now,
+                drawn, chances, running, waiting, seen, i, now,
             )  # fmt: skip
             requests[i, at.AT] = r
             if router[0] != 0:

@@ -124,7 +124,7 @@ def _estimate(known, blocks, first, most, capacity, b, r):
 @helper
 def send(
     router, known, views, sights, observed, slots, records, requests, blocks, integers, numbers, drawn, chances,
-    running, waiting, i, now,
+    running, waiting, seen, i, now,
 ):  # fmt: skip
     """Return the replica that a request goes to."""
     mine, counts, _, _, _, marks, fresh, last = known
@@ -166,6 +166,9 @@ def send(
     r = best
     _call(router[5], views, sights, observed, slots, b, r, replicas)
     base = (b * replicas + r) * at.REPLICA_RECORD
+    if seen.shape[0] > 0:
+        for k in range(at.REPLICA_RECORD):
+            seen[i, k] = sights[base + k]
     has = int(sights[base + at.PREFIX]) // size
     requests[i, at.ESTIMATE] = requests[i, at.PROMPT] - has * size
     sights[base + at.PREFILL] += requests[i, at.ESTIMATE]
