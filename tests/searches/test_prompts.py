@@ -130,3 +130,9 @@ def test_a_template_that_cannot_be_used_is_the_users_to_mend(tmp_path: Path, tem
     with pytest.raises(UserError, match=r"prompt\.md\.j2") as caught:
         prompts(replace(TASK, directory=tmp_path)).propose(FIRST)
     assert "\n" not in str(caught.value)
+
+
+def test_prompts_of_free_programs_alone_have_a_limit_of_time() -> None:
+    for task in (CACHE, find_task("cache_program")):
+        text = Prompts(task, task.objectives[0], complete_settings(task, {}), limit=5.0).propose(FIRST)
+        assert ("may take 5 seconds" in text) == (task is not CACHE)

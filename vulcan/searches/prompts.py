@@ -20,7 +20,7 @@ from vulcan.python_policy.check import describe_policy
 from vulcan.searches.feedback import PromptFeedback
 from vulcan.searches.population import ScoredCandidate
 from vulcan.searches.strategies.base import Draft
-from vulcan.task import Json, Objective, Task
+from vulcan.task import Json, Objective, Program, Task
 
 if TYPE_CHECKING:
     from vulcan.searches.conversation import Conversation
@@ -56,9 +56,17 @@ class Prompts:
     """The prompts of one task under one configuration."""
 
     def __init__(
-        self, task: Task, objective: Objective, settings: Mapping[str, Json], instances: Sequence[Instance] = ()
+        self,
+        task: Task,
+        objective: Objective,
+        settings: Mapping[str, Json],
+        instances: Sequence[Instance] = (),
+        limit: float | None = None,
     ) -> None:
-        """Load the templates; `instances` are those of a member's `scores`. Raises UserError."""
+        """Load the templates; `instances` are those of a member's `scores`, which programs run in `limit` seconds.
+
+        Raises UserError.
+        """
         places = [task.directory, Path(__file__).parent / "templates"]
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(places),
@@ -81,6 +89,7 @@ class Prompts:
             "settings": settings,
             "uses": _uses(task, settings),
             "default": task.mechanism,
+            "limit": limit if isinstance(task.signature, Program) else None,
             "task_advice": [line for kind in task.kinds for line in kind.advice],
             "required": [each for kind in task.kinds for each in kind.properties if each.required],
             "language": describe_policy(task).strip(),

@@ -102,7 +102,7 @@ def check_config(task: Task, config: SearchConfig, *, models: bool = True) -> Ev
     draft = make_strategy(config, config.offline).draft(0, Population(), random.Random(0))
     evidence = load_evaluation_set(task, config, load_evaluator(task))
     training = [i for i in evidence.instances if i.split == "train"]
-    Prompts(task, find_objective(task, config.objective), config.settings, training).chat(draft)
+    Prompts(task, find_objective(task, config.objective), config.settings, training, config.limit).chat(draft)
     if config.model == (ASK,):
         for name, option in OPTIONS.items():
             if option.models_only and getattr(config, name) is not None:

@@ -95,7 +95,7 @@ class Study:
         self._listeners = tuple(listeners)
         self._gathered: list[Event] = []
         self._buffered: list[Event] = []
-        self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"))
+        self._prompts = Prompts(task, scorer.objective, config.settings, scorer.of("train"), config.limit)
         self.feedback = Feedback(task, config, self.record, scorer, executor)
         self._settings = Settings(self.record, config)
         self._plan = EvaluationPlan.of(self.record.rungs, scorer.of("train"), races=config.racing)
