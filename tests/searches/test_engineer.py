@@ -257,7 +257,7 @@ def test_gains_are_told_with_intervals_and_drafts_measured_on_less_are_recorded(
     assert first == "draft 2: score 1.0830 on train"
     assert gain.startswith("+0.0830 over the best so far, candidate 1 (1.0000), 95 % interval +0.0048 to +0.20")
     assert by_instance.startswith("by instance: light 1.3000, heavy 1.3000, crowd 1 1.2250, ")
-    assert "over 12 workloads: it may be chance" in other
+    assert "over 12 workloads: the same in each of them" in other
     assert failed.startswith("draft 4, measured on heavy alone: failed: heavy: LookupError: too heavy; the best")
     assert unknown.startswith("error: no 'part 9' to measure on (there are: R=0.2, R=0.4, light, heavy, crowd 1")
     assert compared.startswith("+1.0830 over half (0.0000), 95 % interval +1.0048 to +1.20")
