@@ -17,12 +17,12 @@ MAX_REQUESTS = 10_000
 EVERY = 4
 """One request in so many makes a situation, with a server drawn for it."""
 
-_FADE, _LEARN, _OF_ALL, _ALONE = 30.0, 0.1, 0.02, 5.0
+_FADE, _LEARN, _OF_ALL, _ALONE = 3.0, 0.1, 0.02, 5.0
 
 _PROGRAM = f"""\
 import math
 
-FADE = {_FADE}  # ms
+FADE = {_FADE}  # mean times of a request
 
 
 class policy:
@@ -62,7 +62,7 @@ def worth(mine, others, ahead, service, age, silent):
 
 def score(now, server, servers):
     age = max(0, now - server.at)
-    others = policy.others + (server.others - policy.others) * math.exp(-age / max(FADE, 0.1))
+    others = policy.others + (server.others - policy.others) * math.exp(-age / max(FADE * server.service, 0.01))
     silent = max(0, now - server.answered) / max(server.service, 0.01) if server.mine > 0 else 0
     return -worth(server.mine, others, server.mine + others, server.service, age, silent)
 """
@@ -83,7 +83,7 @@ class _Views:
 
     def of(self, b: int, s: int, now: float) -> tuple[float, ...]:
         mine, service, age = self.mine[b, s], self.service[b, s], now - self.at[b, s]
-        others = self.of_all[b] + (self.others[b, s] - self.of_all[b]) * math.exp(-age / _FADE)
+        others = self.of_all[b] + (self.others[b, s] - self.of_all[b]) * math.exp(-age / max(_FADE * service, 0.01))
         silent = (now - self.answered[b, s]) / max(service, 0.01) if mine > 0 else 0.0
         return mine, others, mine + others, service, age, silent
 

@@ -56,7 +56,7 @@ class Balancers:
         if i % EVERY == 0:
             own, mine = self.at(b, s), shown[s]["mine"]
             age = now - own["at"]
-            others = self.of_all[b] + (own["others"] - self.of_all[b]) * math.exp(-age / 30)
+            others = self.of_all[b] + (own["others"] - self.of_all[b]) * math.exp(-age / (3 * own["service"]))
             silent = (now - own["answered"]) / own["service"] if mine else 0.0
             self.situations.append((mine, others, mine + others, own["service"], age, silent))
             cores = [0.0] * cluster.cores
