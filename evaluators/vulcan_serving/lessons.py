@@ -10,6 +10,7 @@ from vulcan_serving.simulate import ServingRun
 from vulcan_serving.spec import ServingSpec
 
 MAX_SITUATIONS = 50_000
+"""Most requests, the first, whose view is taken."""
 
 _PROGRAM = """\
 def worth(new, share, ahead, held, mine, busy, same):
