@@ -1,5 +1,6 @@
 """A policy as a request router of Ray Serve: the class `PolicyRouter`."""
 
+import asyncio
 import importlib
 import random
 import time
@@ -17,7 +18,8 @@ class PolicyRouter(ray.serve.request_router.RequestRouter):
     `RequestRouterConfig(request_router_class="MODULE.PolicyRouter")`. Where the policy reads `request` or
     `replica.same`, give `request_router_kwargs={"describe": "MODULE.FUNCTION"}`: a function of the positional and the
     named arguments of a request that returns what the policy reads of it, such as {"prompt": 900, "session": 7}.
-    Replicas that have no room are passed over, in the policy's order. Each handle and proxy has a router of its own.
+    Replicas that have no room are passed over, in the policy's order. Requests are decided one at a time, each when the
+    one before it is on its way and counted. Each handle and proxy has a router of its own.
     """
 
     def initialize_state(self, describe=None):
@@ -30,6 +32,8 @@ class PolicyRouter(ray.serve.request_router.RequestRouter):
         self._policy = RoutingPolicy()
         self._known, self._numbers, self._sent, self._sessions = {}, 0, {}, {}
         self._start = None
+        self._deciding, self._is_sent = None, asyncio.Event()
+        self._is_sent.set()
 
     def update_replicas(self, replicas):
         """Some replicas have come or gone."""
@@ -44,8 +48,15 @@ class PolicyRouter(ray.serve.request_router.RequestRouter):
 
     async def choose_replicas(self, candidate_replicas, pending_request=None):
         """The replicas for a request, each a rank of its own, the best first."""
-        now = self._now()
         request = self._request_of(pending_request)
+        while not self._is_sent.is_set():
+            try:
+                await asyncio.wait_for(self._is_sent.wait(), 0.01)
+            except TimeoutError:  # it was cancelled, or no replica has room for it
+                break
+        self._is_sent.clear()
+        self._deciding = request
+        now = self._now()
         candidates = [each for each in candidate_replicas if each.replica_id in self._known]
         first = random.randrange(len(candidates)) if candidates else 0
         candidates = candidates[first:] + candidates[:first]
@@ -71,21 +82,25 @@ class PolicyRouter(ray.serve.request_router.RequestRouter):
     def on_send_request(self, replica_id):
         """A request is on its way."""
         super().on_send_request(replica_id)
+        request, self._deciding = self._deciding, None
+        if request is not None:
+            self._dispatched(replica_id, request)
         self._count(replica_id, 1.0)
+        self._is_sent.set()
 
-    def on_request_routed(self, pending_request, replica_id, result):
-        """A replica has accepted a request."""
-        request = self._request_of(pending_request)
-        self._sent[pending_request.metadata.internal_request_id] = request, pending_request.created_at
+    def _dispatched(self, replica_id, request):
         if request.session:
             self._sessions.pop(request.session, None)
             self._sessions[request.session] = replica_id
             if len(self._sessions) > 100_000:
                 del self._sessions[next(iter(self._sessions))]
         if replica := self._known.get(replica_id):
-            replica.mine -= 1.0
             self._policy.dispatched(replica, request, self._now())
-            replica.mine += 1.0
+
+    def on_request_routed(self, pending_request, replica_id, result):
+        """A replica has accepted a request."""
+        request = self._request_of(pending_request)
+        self._sent[pending_request.metadata.internal_request_id] = request, pending_request.created_at
 
     def on_request_completed(self, replica_id, internal_request_id):
         """A request is finished, or was not accepted."""

@@ -355,9 +355,16 @@ def requests_of(workload: ServingWorkload) -> list[Request]:
 
 
 def serve(
-    spec: ServingSpec, workload: ServingWorkload, scheduler: str | None = None, router: str | None = None
+    spec: ServingSpec,
+    workload: ServingWorkload,
+    scheduler: str | None = None,
+    router: str | None = None,
+    routes: list[int] | None = None,
 ) -> tuple[list[Request], list[int], list[tuple[int, ...]]]:
-    """Return all requests as they are at the end, their replicas, and what each step did."""
+    """Return all requests as they are at the end, their replicas, and what each step did.
+
+    With `routes`, the replicas of all requests, no router decides.
+    """
     size, requests = workload.trace.block_tokens, requests_of(workload)
     servers = [Server(spec, size, scheduler) for _ in range(spec.replicas)]
     routers = [Router(spec, b, size, router) for b in range(spec.routers)]
@@ -369,7 +376,11 @@ def serve(
         if len(chosen) < len(requests) and requests[len(chosen)].arrived <= server.ends:
             request = requests[len(chosen)]
             now = request.arrived
-            r = routers[request.via].send(request, servers, workload, now)
+            if routes is None:
+                r = routers[request.via].send(request, servers, workload, now)
+            else:
+                r = routes[request.number]
+                routers[request.via].mine[r].append(request)
             chosen.append(r)
             server = servers[r]
             server.waiting.append(request)

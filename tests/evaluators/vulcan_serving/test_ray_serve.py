@@ -42,7 +42,7 @@ def test_statistics_of_reports_are_refused_by_name(read: str) -> None:
 
 @pytest.mark.skipif(not HAS_SERVE, reason="ray[serve] is not installed: make test-serving")
 @pytest.mark.parametrize("name", ["least_loaded", "round_robin", "power_of_two"])
-def test_an_exported_router_sends_requests_where_the_policy_does(
+def test_an_exported_router_sends_requests_that_come_at_once_where_the_policy_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ray.serve._private.common import DeploymentHandleSource, DeploymentID, ReplicaID, RequestMetadata
@@ -70,16 +70,20 @@ def test_an_exported_router_sends_requests_where_the_policy_does(
         router.update_replicas(replicas)
         await asyncio.sleep(0.05)
         chosen = []
-        for number in map(str, range(9)):
+
+        async def sent(number: str) -> None:  # as Ray's own `assign_request` does
             request = PendingRequest(args=[], kwargs={}, metadata=RequestMetadata(number, number))
-            best = (await router.choose_replicas(replicas, request))[0][0].replica_id
+            best = (await router._choose_replica_for_request(request)).replica_id
             router.on_send_request(best)
+            chosen.append(best)
+            await asyncio.sleep(0.01)
             router.on_request_routed(request, best, None)
-            chosen.append(best.unique_id)
-        router.on_request_completed(best, number)
+
+        await asyncio.gather(*map(sent, map(str, range(9))))
+        router.on_request_completed(chosen[-1], "8")
         router.update_replicas(replicas[:2])
         await asyncio.sleep(0.05)
-        return chosen, router._policy.router
+        return [each.unique_id for each in chosen], router._policy.router
 
     chosen, seen = asyncio.run(routed())
     assert (seen.replicas, seen.unfinished) == (2.0, 8.0)
