@@ -21,10 +21,9 @@ HEAD = """# The command line
 {remark}
 
 Every command and every option, as `vulcan COMMAND --help` says them. Commands that measure also take the options of
-the task that they are about, which `vulcan task show TASK` and [the reference of tasks](tasks/README.md) list. What
-`--json` prints is in [json.md](../json.md). Exit codes: 0; 1 for a policy that is rejected or fails, or a check that
-does not hold; 2 for a mistake in what was given, with one line on standard error; 130 where Ctrl-C ended it, 143 where
-SIGTERM did.
+the task that they are about, which `vulcan task show TASK` lists. What `--json` prints is in [json.md](../json.md).
+Exit codes: 0; 1 for a policy that is rejected or fails, or a check that does not hold; 2 for a mistake in what was
+given, with one line on standard error; 130 where Ctrl-C ended it, 143 where SIGTERM did.
 
 `vulcan --install-completion` makes the shell complete commands and options.
 """

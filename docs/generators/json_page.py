@@ -1,4 +1,4 @@
-"""`docs/json.md` and its pages, one a command, made from the models of the JSON documents."""
+"""`docs/json.md`, and on the site a page for each command, made from the models of the JSON documents."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, is_typeddict
 
-from json_schema import is_model, keys_of, meaning_of, models_of, type_of
+from json_schema import SECTIONS, is_model, keys_of, meaning_of, models_of, type_of
 from markdown_parts import paragraphs, written_by
 
-from vulcan.documents import conversation, host, library, policy, report, run
+from vulcan.documents import run
 from vulcan.store.events import EVENTS
-from vulcan_link.linux import figures as linux
-from vulcan_traces import documents as traces
 
 _INTRODUCTION = """\
 Every command but `vulcan mcp`, `vulcan ui` and those that write a file (`vulcan traces convert`, `pages`)
@@ -24,20 +22,9 @@ while a search runs. Progress and messages go to standard error. Numbers are fin
 Exit codes: 0, 1 (a rejected or failed policy), 2 (a mistake in what was given: one line on standard error), 130
 (interrupted), 143 (terminated by SIGTERM).
 
-These documents have a [JSON Schema](https://json-schema.org), [schema.json](reference/schema.json): each is under
-`$defs` by the name that is given here, such as `schema.json#/$defs/RunDocument`. Later versions may add keys."""
-
-_LINES = """\
-One JSON document a line on standard output, written as things happen, and nothing else there: `--progress json`
-takes the place of `--json`, whose document is in the last line.
-
-A build of a library writes the lines of its searches one after the other, without `Opened`, and then `Ended` with
-the library as `vulcan library build --json` prints it."""
-
-_TOOLS = """\
-Tools of the Model Context Protocol, whose results are these documents: `list_tasks` (`TasksDocument`), `describe_task`
-(`InterfaceDocument`), `open_study` and `finish` (`RunDocument`), `ask` (`AskDocument`), `tell` (`TellDocument`),
-`inspect` (`InspectDocument`, or `CandidateDocument` for one candidate) and `export` (`ExportedFiles`)."""
+These documents have a [JSON Schema](https://json-schema.org), [schema.json](reference/schema.json), with the type and
+the meaning of each key: each is under `$defs` by the name that is given here, such as `schema.json#/$defs/RunDocument`.
+The site that `make docs` builds has a page for each line below. Later versions may add keys."""
 
 _KINDS = (
     ("Opened", "`OpenedData`: the first line"),
@@ -50,66 +37,20 @@ _LAST_KINDS = (
     ("Failed", '`{"reason", "message"}`: the last line of one that did not; `reason` is `interrupted` or `error`'),
 )
 
-_NOT_IN_SCHEMA = "These documents are not in the JSON Schema: the command belongs to an evaluator or the traces."
 
-SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
-    ("`vulcan search`, `vulcan resume`, `vulcan finish`, `vulcan show RUN`", "", (run.RunDocument,)),
-    (
-        "JSON lines: `vulcan search --progress json`, `vulcan resume --progress json`",
-        _LINES,
-        (run.ProgressLine, run.OpenedData),
-    ),
-    ("`vulcan search --dry-run`", "", (run.DryRunDocument,)),
-    ("`vulcan ask`, `vulcan tell`", "", (conversation.AskDocument, conversation.TellDocument)),
-    ("`vulcan steer`", "", (conversation.SteerDocument,)),
-    ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
-    ("`vulcan show RUN --config`", "The search's options by name; `settings` are those of the task.", ()),
-    ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
-    ("`vulcan report RUN RUN ... --format json`", "", (report.ComparisonDocument,)),
-    ("`vulcan runs`", "", (run.RunsDocument,)),
-    ("`vulcan note`", "", (run.NotesDocument,)),
-    ("`vulcan eval`", "", (policy.EvalDocument,)),
-    ("`vulcan explain`, `vulcan compare`, `vulcan hazards`", "", (policy.ExplainDocument,)),
-    ("`vulcan export`", "", (run.ExportDocument, run.ExportListDocument)),
-    ("`vulcan check`", "", (policy.CheckDocument,)),
-    ("`vulcan verify`", "", (policy.VerifyDocument,)),
-    ("`vulcan tasks`", "", (policy.TasksDocument,)),
-    ("`vulcan task show`", "", (policy.TaskDocument,)),
-    ("`vulcan prompt`", "", (policy.PromptDocument,)),
-    ("`vulcan task new`", "", (policy.NewTaskDocument,)),
-    ("`vulcan task validate`", "", (policy.ValidateDocument,)),
-    ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
-    ("`vulcan library export`", "", (policy.FollowingDocument,)),
-    ("`vulcan doctor`", "", (host.DoctorDocument,)),
-    (
-        "`vulcan mcp`",
-        _TOOLS,
-        (
-            policy.InterfaceDocument,
-            conversation.ToolResult,
-            run.InspectDocument,
-            run.ExportedFiles,
-        ),
-    ),
-    ("`vulcan repair RUN`", "", (run.RepairDocument,)),
-    (
-        "`vulcan traces stats`, `head`",
-        _NOT_IN_SCHEMA,
-        (traces.StatsDocument, traces.HeadDocument),
-    ),
-    ("`vulcan kernel run`", _NOT_IN_SCHEMA, (linux.KernelRunDocument,)),
-)
+def index_page(*, linked: bool) -> str:
+    """Return the page of all documents, with links to the pages of the site or without."""
+    parts = ["# JSON output", written_by("json_page.py"), _INTRODUCTION]
+    lines = []
+    for title, _, documents in SECTIONS:
+        shown = f"[{_plain(title)}]({_place(title)})" if linked else title
+        lines.append(f"- {shown}: {', '.join(f'`{document.__name__}`' for document in documents)}")
+    return "\n\n".join([*parts, "\n".join(lines)]) + "\n"
 
 
-def json_pages() -> dict[str, str]:
-    """Return the index, and a page for each section: the path from `docs/`, and the text."""
-    pages = {f"reference/json/{_slug(title)}.md": title for title, _, documents in SECTIONS if documents}
-    index = "\n".join(f"- [{_plain(title)}]({place})" for place, title in pages.items())
-    texts = {"json.md": "\n\n".join(["# JSON output", written_by("json_page.py"), _INTRODUCTION, index]) + "\n"}
-    for title, prose, documents in SECTIONS:
-        if documents:
-            texts[f"reference/json/{_slug(title)}.md"] = _page(title, prose, documents)
-    return texts
+def document_pages() -> dict[str, str]:
+    """Return a page for each section: its path on the site, and its text."""
+    return {_place(title): _page(title, prose, documents) for title, prose, documents in SECTIONS}
 
 
 def _page(title: str, prose: str, documents: tuple[type, ...]) -> str:
@@ -142,6 +83,10 @@ def _from_here(text: str) -> str:
 
 def _plain(title: str) -> str:
     return title.replace("`", "").replace("vulcan ", "").replace("JSON lines: ", "")
+
+
+def _place(title: str) -> str:
+    return f"reference/json/{_slug(title)}.md"
 
 
 def _slug(title: str) -> str:

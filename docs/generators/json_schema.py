@@ -5,89 +5,72 @@ from __future__ import annotations
 import inspect
 import json
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from vulcan.documents.conversation import (
-    AskDocument,
-    SteerDocument,
-    TellDocument,
-)
-from vulcan.documents.host import DoctorDocument
-from vulcan.documents.library import LibraryDocument
-from vulcan.documents.policy import (
-    CheckDocument,
-    EvalDocument,
-    EvalRow,
-    ExplainDocument,
-    FollowingDocument,
-    InterfaceDocument,
-    NewTaskDocument,
-    PolicyMean,
-    PromptDocument,
-    TaskDocument,
-    TasksDocument,
-    ValidateDocument,
-    VerifyDocument,
-)
-from vulcan.documents.report import ComparisonDocument, ReportDocument
-from vulcan.documents.run import (
-    CandidateDocument,
-    DryRunDocument,
-    ExportDocument,
-    ExportedFiles,
-    ExportListDocument,
-    InspectDocument,
-    NotesDocument,
-    OpenedData,
-    ProgressLine,
-    RepairDocument,
-    RunDocument,
-    RunsDocument,
-)
+from vulcan.documents import conversation, host, library, policy, report, run
+from vulcan_link.linux import figures as linux
+from vulcan_traces import documents as traces
 
 Schema = dict[str, Any]
 
 SCHEMA_FILE = Path(__file__).resolve().parents[1] / "reference" / "schema.json"
 
-DOCUMENTS: tuple[type, ...] = (
-    RunDocument,
-    ProgressLine,
-    OpenedData,
-    DryRunDocument,
-    AskDocument,
-    TellDocument,
-    SteerDocument,
-    CandidateDocument,
-    ReportDocument,
-    ComparisonDocument,
-    RunsDocument,
-    NotesDocument,
-    RepairDocument,
-    EvalDocument,
-    ExplainDocument,
-    ExportDocument,
-    ExportListDocument,
-    CheckDocument,
-    VerifyDocument,
-    TasksDocument,
-    TaskDocument,
-    PromptDocument,
-    NewTaskDocument,
-    ValidateDocument,
-    LibraryDocument,
-    FollowingDocument,
-    DoctorDocument,
-    InspectDocument,
-    InterfaceDocument,
-    ExportedFiles,
-)
-"""All documents with a model."""
+_LINES = """\
+One JSON document a line on standard output, written as things happen, and nothing else there: `--progress json`
+takes the place of `--json`, whose document is in the last line.
 
-_OPEN: tuple[type, ...] = (EvalRow, PolicyMean)
+A build of a library writes the lines of its searches one after the other, without `Opened`, and then `Ended` with
+the library as `vulcan library build --json` prints it."""
+
+_TOOLS = """\
+Tools of the Model Context Protocol, whose results are these documents: `list_tasks` (`TasksDocument`), `describe_task`
+(`InterfaceDocument`), `open_study` and `finish` (`RunDocument`), `ask` (`AskDocument`), `tell` (`TellDocument`),
+`inspect` (`InspectDocument`, or `CandidateDocument` for one candidate) and `export` (`ExportedFiles`)."""
+
+SECTIONS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
+    ("`vulcan search`, `vulcan resume`, `vulcan finish`, `vulcan show RUN`", "", (run.RunDocument,)),
+    (
+        "JSON lines: `vulcan search --progress json`, `vulcan resume --progress json`",
+        _LINES,
+        (run.ProgressLine, run.OpenedData),
+    ),
+    ("`vulcan search --dry-run`", "", (run.DryRunDocument,)),
+    ("`vulcan ask`, `vulcan tell`", "", (conversation.AskDocument, conversation.TellDocument)),
+    ("`vulcan steer`", "", (conversation.SteerDocument,)),
+    ("`vulcan show RUN CANDIDATE`", "", (run.CandidateDocument,)),
+    ("`vulcan report RUN --format json`", "", (report.ReportDocument,)),
+    ("`vulcan report RUN RUN ... --format json`", "", (report.ComparisonDocument,)),
+    ("`vulcan runs`", "", (run.RunsDocument,)),
+    ("`vulcan note`", "", (run.NotesDocument,)),
+    ("`vulcan eval`", "", (policy.EvalDocument,)),
+    ("`vulcan explain`, `vulcan compare`, `vulcan hazards`", "", (policy.ExplainDocument,)),
+    ("`vulcan export`", "", (run.ExportDocument, run.ExportListDocument)),
+    ("`vulcan check`", "", (policy.CheckDocument,)),
+    ("`vulcan verify`", "", (policy.VerifyDocument,)),
+    ("`vulcan tasks`", "", (policy.TasksDocument,)),
+    ("`vulcan task show`", "", (policy.TaskDocument,)),
+    ("`vulcan prompt`", "", (policy.PromptDocument,)),
+    ("`vulcan task new`", "", (policy.NewTaskDocument,)),
+    ("`vulcan task validate`", "", (policy.ValidateDocument,)),
+    ("`vulcan library build`, `vulcan library show`", "", (library.LibraryDocument,)),
+    ("`vulcan library export`", "", (policy.FollowingDocument,)),
+    ("`vulcan doctor`", "", (host.DoctorDocument,)),
+    (
+        "`vulcan mcp`",
+        _TOOLS,
+        (policy.InterfaceDocument, conversation.ToolResult, run.InspectDocument, run.ExportedFiles),
+    ),
+    ("`vulcan repair RUN`", "", (run.RepairDocument,)),
+    ("`vulcan traces stats`, `head`", "", (traces.StatsDocument, traces.HeadDocument)),
+    ("`vulcan kernel run`", "", (linux.KernelRunDocument,)),
+)
+"""Commands, what is to be said besides of what they print, and the models of it."""
+
+_OPEN: tuple[type, ...] = (policy.EvalRow, policy.PolicyMean)
 """Models of documents with additional keys: the task's metrics."""
 
 _SIMPLE: dict[Any, Schema] = {
@@ -100,11 +83,12 @@ _SIMPLE: dict[Any, Schema] = {
 }
 
 
-def make_schema(documents: Sequence[type] = DOCUMENTS, *, closed: bool = False) -> Schema:
-    """Return a JSON Schema that accepts any of the documents; each model is under `$defs` by its name.
+def make_schema(*, closed: bool = False) -> Schema:
+    """Return a JSON Schema that accepts any of the documents of `SECTIONS`; each model is under `$defs` by its name.
 
     A document may have additional keys, as later versions add some; `closed` forbids them.
     """
+    documents = [document for _, _, section in SECTIONS for document in section]
     models = {model.__name__: model for document in documents for model in models_of(document)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

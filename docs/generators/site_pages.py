@@ -1,20 +1,26 @@
-"""Pages of the site that lie elsewhere in the repository, and links that hold in both places: a hook of mkdocs.
+"""Pages of the site that do not lie in `docs/`, and links that hold in both places: a hook of mkdocs.
 
 The README is the home page, and the papers of the project and of each task are pages too. Links in all of them, and in
 `docs/`, are written as they hold in the repository. On the site a link to a page leads to that page, one to the store
 of a recorded run to its report; one to any other file of the repository is shown as its path, for the site has no copy.
+
+The reference of tasks, of Python and of JSON documents is made from code here, and lies nowhere in the repository.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from json_page import document_pages, index_page
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from python_page import python_page
 from run_reports import linked_stores, page_of, report_of
+from task_pages import task_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,9 +45,23 @@ def elsewhere() -> dict[str, str]:
     return {**PAPERS, **packs}
 
 
+@cache
+def reference() -> dict[str, str]:
+    """Every page that is made from code as the site is built: its path on it, and its text."""
+    return {
+        "json.md": index_page(linked=True),
+        "reference/python.md": python_page(),
+        **document_pages(),
+        **task_pages(),
+    }
+
+
 def on_files(files: Files, config: Any) -> Files:
     for source, page in elsewhere().items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    files.remove(files.src_uris["json.md"])  # the repository's has no links to pages that are only here
+    for page, text in reference().items():
+        files.append(File.generated(config, page, content=text))
     for store in linked_stores():
         files.append(File.generated(config, page_of(store), content=report_of(store)))
     return files
@@ -67,7 +87,8 @@ def links_of_the_site(markdown: str, source: str, place: str) -> str:
         if re.match(r"\w+:", target) or not path:
             return match.group()
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
-        if not (ROOT / wanted).exists():
+        made = place in reference() and wanted.removeprefix("docs/") in reference()
+        if not (made or (ROOT / wanted).exists()):
             raise PluginError(f"{source}: a link to {target}, and there is no {wanted}")
         page = elsewhere().get(wanted)
         if page is None and wanted.endswith(("/run.db", ".tar.xz")):

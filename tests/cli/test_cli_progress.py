@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from chat_server import ChatServer, fail
 from console import COMMAND, MOOD_TASK, Console, one_line
-from locations import ROOT
+from json_page import document_pages
 from rich.cells import cell_len
 
 from vulcan.cli.launch import progress_form
@@ -22,7 +22,6 @@ from vulcan.store.events import EVENTS
 
 FEW = ("--task", MOOD_TASK, "--executor", "local", "--workers", "1", "--tune", "0", "--simplify", "0")
 THREE = ("search", *FEW, "--budget-candidates", "3")
-PAGE = ROOT / "docs" / "reference" / "json" / "search-progress-json.md"
 
 
 def read_lines(text: str) -> list[dict[str, Any]]:
@@ -54,7 +53,7 @@ def test_every_event_is_a_line_and_the_last_is_the_summary(lines: tuple[Console,
 
 def test_the_page_on_json_explains_every_key_of_a_line(lines: tuple[Console, list[dict[str, Any]]]) -> None:
     _, documents = lines
-    section = PAGE.read_text(encoding="utf-8")
+    section = document_pages()["reference/json/search-progress-json.md"]
     named = {word for code in re.findall(r"`([^`]+)`", section) for word in re.findall(r"[\w-]+", code)}
     for document in documents:
         assert document["kind"] in named

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from generate import DOCS, generated_pages
-from python_page import MODULES, python_page
+from json_schema import make_schema
+from python_page import MODULES
+from site_pages import reference
 
 import vulcan
 import vulcan.anvil
@@ -20,13 +22,16 @@ def test_generated_pages_are_current() -> None:
     assert stale == [], "run `make docs`"
 
 
-def test_no_page_in_the_folder_of_tasks_is_of_a_task_that_is_gone() -> None:
-    there = {path.stem for path in (DOCS / "reference" / "tasks").glob("*.md")}
-    assert there == {"README", *TASKS}
+def test_the_reference_has_every_task_and_every_document() -> None:
+    pages = reference()
+    assert {name for name in pages if "/tasks/" in name} == {f"reference/tasks/{n}.md" for n in ("README", *TASKS)}
+    lines = [line for name, text in pages.items() if "/json/" in name for line in text.splitlines()]
+    documents = [line for line in lines if line.startswith("## ")]
+    assert sorted(documents) == [f"## {model}" for model in make_schema()["$defs"]]
 
 
 def test_the_python_page_has_every_public_name() -> None:
-    page = python_page()
+    page = reference()["reference/python.md"]
     public = {
         "vulcan": [name for name in vulcan.__all__ if name not in ("UserError", "__version__")],
         "vulcan.task": vulcan.task.__all__,

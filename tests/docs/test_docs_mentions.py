@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from command_line_page import commands
 from docs_pages import Page, pages
+from site_pages import reference
 
 from vulcan.registry import built_in_directory, find_task
 
@@ -60,3 +61,8 @@ def test_commands_that_are_mentioned_exist(read: Page) -> None:
     mistakes = {command for block in read.blocks if block.exit_code == 2 for command, _ in block.commands()}
     written = [command for command in mentioned(read) if command not in mistakes]
     assert {f"{command}: {said}" for command in written if (said := trouble(command))} == set()
+
+
+def test_commands_that_the_reference_mentions_exist() -> None:
+    for name, text in reference().items():
+        test_commands_that_are_mentioned_exist(Page(name, text))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from docs_pages import ROOT
-from site_pages import elsewhere
+from site_pages import elsewhere, reference
 
 LOADS = {
     "script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "use": "href", "form": "action",
@@ -58,7 +58,7 @@ def read(site: Path) -> Iterator[tuple[Path, Loaded]]:
 
 
 def test_every_page_of_the_repository_is_on_the_site(site: Path) -> None:
-    sources = [p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")]
+    sources = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")} | set(reference())
     wanted = {s.replace("README.md", "index.md") for s in sources} | set(elsewhere().values())
     made = {path.relative_to(site).with_suffix(".md").as_posix() for path in site.rglob("*.html")}
     assert {page for page in made if not page.startswith("reports/")} - {"404.md"} == wanted
