@@ -85,7 +85,7 @@ def find_result(headline: Headline, seed: int, out: Path) -> dict[str, Any]:
 
 
 def table_of(headline: Headline, results: Mapping[int, dict[str, Any]]) -> list[str]:
-    """Return the lines of a Markdown table: the winner of each seed, and beside them what all seeds share."""
+    """Return the lines of a Markdown table: the winner of each seed, and what all seeds share, equal ones once."""
     first = next(iter(results.values()))
     lines = ["| policy | train | validation | test | verdict |", "|---|---|---|---|---|"]
     rows = [
@@ -93,13 +93,14 @@ def table_of(headline: Headline, results: Mapping[int, dict[str, Any]]) -> list[
         for seed, document in results.items()
     ]
     rivals: dict[str, list[float | None]] = {}
-    for kind, label in (("oracles", "{} (oracle)"), ("starts", "{} (start)"), ("baselines", "{}")):
+    for kind, label in (("oracles", "{} (oracle)"), ("baselines", "{}"), ("starts", "{} (start)")):
         for name in _names(first, kind):
             rivals[label.format(name)] = [(first[s] or {}).get(kind, {}).get(name) for s in SPLITS]
     oracles = {name: scores for name, scores in rivals.items() if name.endswith("(oracle)")}
     others = {name: scores for name, scores in rivals.items() if name not in oracles}
     for name, scores in [*_best(oracles, 2), *_best(others, SHOWN)]:
-        rows.append((name, scores, ""))
+        if scores not in [row[1] for row in rows]:
+            rows.append((name, scores, ""))
     rows.sort(key=lambda row: -(row[1][2] if row[1][2] is not None else float("-inf")))
     lines += [f"| {name} | {' | '.join(map(_figure, scores))} | {verdict} |" for name, scores, verdict in rows]
     return lines
