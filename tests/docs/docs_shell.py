@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -115,10 +116,8 @@ def prepare(shell: Shell, needs: list[str], finished_run: Iterator[Path], stack:
     """Put there what a page says is there."""
     for need in needs:
         match need:
-            case "my-trace.csv":
-                write_trace(shell.directory / need)
-            case "my-link.trace":
-                write_link(shell.directory / need)
+            case "my-trace.csv" | "my-link.trace" | "accesses.txt" | "spot.json":
+                RECORDINGS[need](shell.directory / need)
             case "a finished run":
                 made = next(finished_run)
                 shutil.copytree(made, shell.directory / "runs" / made.name)
@@ -144,6 +143,24 @@ def write_trace(path: Path, requests: int = 4_000) -> None:
 def write_link(path: Path, milliseconds: int = 4_000) -> None:
     """Mahimahi's format, a line an opportunity to send a packet: 12 Mbit/s, and half of it after a while."""
     path.write_text("".join(f"{t}\n" for t in range(milliseconds) if t < milliseconds / 2 or t % 2), encoding="utf-8")
+
+
+def write_accesses(path: Path) -> None:
+    """Text of `perf script`, a thousand accesses a second: most of them are to twenty pages, which change."""
+    pages = (n % 400 if n % 5 == 0 else n // 5000 * 97 + n % 20 for n in range(20_000))
+    lines = (f"{n / 1000:.6f}: cpu/mem-loads/P: {0x7F0000000000 + 4096 * page:x}\n" for n, page in enumerate(pages))
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def write_spot(path: Path) -> None:
+    """SkyPilot's format, a tick each ten minutes."""
+    there = [int(n % 37 > 9) for n in range(1_400)]
+    path.write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": there}), encoding="utf-8")
+
+
+RECORDINGS = {
+    "my-trace.csv": write_trace, "my-link.trace": write_link, "accesses.txt": write_accesses, "spot.json": write_spot,
+}  # fmt: skip
 
 
 def propose(request: Received) -> Behaviour:

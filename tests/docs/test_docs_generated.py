@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from generate import DOCS, generated_pages
 from json_schema import make_schema
 from python_page import MODULES
 from site_pages import reference
 
 import vulcan
-import vulcan.anvil
-import vulcan.task
-import vulcan.testing
 from vulcan.registry import built_in_directory
 
 TASKS = sorted(path.parent.name for path in built_in_directory().glob("*/task.py"))
@@ -34,9 +33,7 @@ def test_the_python_page_has_every_public_name() -> None:
     page = reference()["reference/python.md"]
     public = {
         "vulcan": [name for name in vulcan.__all__ if name not in ("UserError", "__version__")],
-        "vulcan.task": vulcan.task.__all__,
-        "vulcan.anvil": vulcan.anvil.__all__,
-        "vulcan.testing": vulcan.testing.__all__,
+        **{name: import_module(name).__all__ for name in ("vulcan.task", "vulcan.anvil", "vulcan.testing")},
         "vulcan.evaluator": ["Evaluator"],
         "vulcan.findings": ["Statement", "SmallTable", "Series"],
         "vulcan.errors": ["UserError"],
