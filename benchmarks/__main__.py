@@ -1,4 +1,4 @@
-"""Every benchmark of speed and scale: `python -m benchmarks [--quick] [--check] [--only NAME] [--json FILE] [--table]`.
+"""Every benchmark of speed: `python -m benchmarks [--quick] [--check] [--only NAME] [--json FILE] [--table]`.
 
 Each suite runs in a process of its own, one after the other, and compares within it, in turn. A quick run takes a few
 minutes. `--check` exits with 1 and a line for each goal that is missed; a goal that is known not to be reached is shown
@@ -30,7 +30,6 @@ SUITES = {
     "cache_engine": "requests per second of the cache engine",
     "turnaround": "from a reply to a score, by stage",
     "throughput": "candidates per hour of a search",
-    "scale": "Ray on several nodes",
     "memory": "bytes per object and per request",
     "link_engine": "packets per second of the link simulator",
     "prefix_engine": "blocks and server-minutes per second of the simulators of model servers",
@@ -53,7 +52,6 @@ HEADLINES = (
     ("", "candidates per core-hour, heap, with halving", "candidates per core-hour, with halving"),
     ("Whole searches", "candidates per core-hour, a search, in full", "candidates per core-hour, no racing"),
     ("", "candidates per core-hour, a search, with sampling and racing", "candidates per core-hour, racing"),
-    ("Ray", "share of a call's time that is not its jobs', 50 ms and more", "overhead, jobs of 50 ms or more"),
     ("Memory", "GiB for 100 million requests", "GiB to simulate a trace of 100 million requests"),
     ("Link simulator", "times ns-3, the median of the cells", "times the speed of ns-3, median"),
     (
