@@ -2,7 +2,7 @@
 
 A policy of the task `cache_eviction` that decides what is published is the baseline, run as a candidate is. Kernels are
 here of oracles, and of what the mechanisms express only nearly: for the bounds on memory and operations (LHD, LIRS,
-W-TinyLFU), by other draws (LeCaR), where sizes differ (ARC, 2Q), or but for rounding (GDSF, as libCacheSim rounds).
+W-TinyLFU), by other draws (LeCaR), where sizes differ (ARC), or but for rounding (GDSF, as libCacheSim rounds).
 All have the signature of `CacheBaseline.run`, and one meaning:
 
 * `objects` holds dense ids in order of first appearance, `sizes` the bytes of each request, `next_access` the
@@ -90,15 +90,15 @@ holds, and W-TinyLFU more than its window holds.
 """
 
 
-_POLICIES = ("fifo", "lru", "lfu", "clock", "sieve", "s3-fifo", "slru")
-_NAMES = (*_POLICIES, "2q", "arc", "lirs", "gdsf", "lhd", "lecar", "w-tinylfu")
+_POLICIES = ("fifo", "lru", "lfu", "clock", "sieve", "s3-fifo", "slru", "2q")
+_NAMES = (*_POLICIES, "arc", "lirs", "gdsf", "lhd", "lecar", "w-tinylfu")
 
 
 def _baseline(name: str) -> CacheBaseline:
     published, refuses = name.removesuffix(_REFUSING), name.endswith(_REFUSING)
     if published in _POLICIES:
-        return CacheBaseline("baseline", policy=name.replace("-", "_"))
-    return CacheBaseline("baseline", "two_q" if name == "2q" else published.replace("-", "_"), refuses=refuses)
+        return CacheBaseline("baseline", policy="two_q" if name == "2q" else name.replace("-", "_"))
+    return CacheBaseline("baseline", published.replace("-", "_"), refuses=refuses)
 
 
 BASELINES: Mapping[str, CacheBaseline] = MappingProxyType(

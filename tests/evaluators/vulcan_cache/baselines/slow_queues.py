@@ -75,32 +75,6 @@ class S3Fifo(_Queues):
         self.frequency[request.obj] = 0
 
 
-class TwoQ(_Queues):
-    names = ("in", "main", "out")
-
-    def hit(self, request):
-        if self.where(request.obj) == "main":
-            self.lists["main"].append(self.take("main", request.obj))
-
-    def missed(self, request):
-        self.known = self.where(request.obj) == "out"
-        if self.known:
-            self.take("out", request.obj)
-
-    def victim(self, request):
-        if self.bytes("in") > self.capacity // 4 or not self.lists["main"]:
-            entry = self.lists["in"].pop(0)
-            self.remember("out", entry, self.capacity // 2)
-            return entry[0]
-        return self.lists["main"].pop(0)[0]
-
-    def insert(self, request):
-        if self.known:
-            while self.lists["main"] and self.bytes("main") + request.size > self.capacity - self.capacity // 4:
-                del self.resident[self.lists["main"].pop(0)[0]]
-        self.lists["main" if self.known else "in"].append((request.obj, request.size))
-
-
 class Slru(_Queues):
     names = ("0", "1", "2", "3")
 

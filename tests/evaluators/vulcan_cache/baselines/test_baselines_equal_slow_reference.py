@@ -12,14 +12,13 @@ from slow_belady import BeladySizeSampled
 from slow_lhd import Lhd
 from slow_lirs import Lirs
 from slow_policy import Policy, refusing, simulate_slowly
-from slow_queues import Arc, Lecar, S3Fifo, Slru, TwoQ, WTinyLfu
+from slow_queues import Arc, Lecar, S3Fifo, Slru, WTinyLfu
 
 from vulcan_cache.baselines import BASELINES
 
 SLOW_POLICIES: dict[str, type[Policy]] = {
     "s3-fifo": S3Fifo,
     "slru": Slru,
-    "2q": TwoQ,
     "arc": Arc,
     "lirs": Lirs,
     "lhd": Lhd,

@@ -1,11 +1,10 @@
-"""The policies that the task ships with state, and `two_q`, are the baselines of their names, or close to them.
+"""The policies that the task ships with state are the baselines of their names, or close to them.
 
 The others are the baselines themselves (`vulcan_cache.baselines`). The README of the task has the same, as tables.
 """
 
 import pytest
 from baseline_traces import OLTP, SHARES, SIZED, SPRITE, Columns, real_trace
-from effort import few
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -88,11 +87,3 @@ def test_policies_with_state_are_close_to_the_native_ones_on_real_traces(name, p
             capacity = max(1, int(trace.footprint * share))
             misses = native_counts(native, trace, capacity)[0]
             assert abs(counts(name, trace, capacity)[0] - misses) <= distance * len(trace.objects)
-
-
-@pytest.mark.parametrize("path", few([*SIZED, SPRITE, OLTP], 1))
-def test_two_q_is_the_native_one_on_real_traces(path):
-    for trace in (real_trace(path), real_trace(path).with_unit_sizes()):
-        for share in SHARES:
-            capacity = max(1, int(trace.footprint * share))
-            assert counts("two_q", trace, capacity) == native_counts("2q", trace, capacity)
