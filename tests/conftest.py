@@ -88,6 +88,11 @@ LONG = (
 )  # fmt: skip
 """Tests of ten seconds and more: begun last, they would run when all others are done."""
 
+DECODE = (
+    "tests/evaluators/vulcan_tiering/", "tests/export/formats/", "tests/export/python/", "tests/portfolio/",
+    "tests/traces/",
+)  # fmt: skip
+
 BESIDE_A_BROWSER = "tests/docs/test_docs_site.py"
 """Tests of the site, which is built once for all of them, the one in a browser too."""
 
@@ -133,6 +138,13 @@ def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder = tmp_path_factory.mktemp("vulcan-cache")
         patch.setenv("VULCAN_CACHE_DIR", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def decoded_apart(request: pytest.FixtureRequest) -> None:
+    """Tests of these folders decode traces into that directory."""
+    if request.node.nodeid.startswith(DECODE):
+        request.getfixturevalue("cache_of_tests")
 
 
 _RAY, _BROWSER = ExitStack(), ExitStack()

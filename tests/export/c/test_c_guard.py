@@ -38,7 +38,7 @@ OWN = {
     **{name: under("heap", RANKED[name]) for name in ("fifo", "gdsf", "lfu", "lru", "rich")},
     "arc": TASK.seed_policies()["arc"],  # keeps state
 }
-REPLAY, FUZZ = ((Path(__file__).parent / name).read_text() for name in ("guard_replay.c", "guard_fuzz.c"))
+REPLAY = (Path(__file__).parent / "guard_replay.c").read_text()
 EXAMPLE = ROOT / "examples" / "guarded_cache.c"
 ENTRY_BYTES = 64
 Trace = tuple[Column, Sizes]

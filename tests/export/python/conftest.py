@@ -1,4 +1,4 @@
-"""Tests of exported modules write their programs with the generator that the policy language is tested with."""
+"""A real trace for tests of exported modules."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from pathlib import Path
 
 import pytest
 from real_data import real_data
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache_directory(cache_of_tests: Path) -> Path:
-    return cache_of_tests
 
 
 @pytest.fixture(scope="session")
