@@ -74,17 +74,3 @@ def test_where_nothing_can_be_gained_a_search_says_so(vulcan: Console) -> None:
     (vulcan.directory / "log.txt").write_text("".join(f"{100 * (n // 2)}\n" for n in range(4_000)))
     searched = vulcan.good(*command)
     assert "there is nothing to gain on this data." in searched.stdout
-
-
-def test_an_export_is_measured_under_its_own_mechanism(vulcan: Console) -> None:
-    where = ("--task", "cache_eviction", "--trace", ZIPF, "--cache-size", "10%")
-    measured = {}
-    for mechanism in ("sample", "heap"):
-        own, exported = f"{mechanism}.py", f"exported_{mechanism}.py"
-        (vulcan.directory / own).write_text(f'MECHANISM = "{mechanism}"\n' + LRU.replace("last_access", "count"))
-        vulcan.good("export", own, *where, "--format", "python", "-o", exported)
-        for policy in (own, exported):
-            document = vulcan.document("eval", policy, *where)
-            measured[policy] = [m["score"] for m in document["means"] if m["kind"] == "candidate"]
-    assert measured["exported_heap.py"] == measured["heap.py"] != measured["sample.py"]
-    assert measured["exported_sample.py"] == measured["sample.py"]

@@ -50,6 +50,65 @@ def share(queue, cache, queues):
     return cache.capacity / 2 if queue == 0 else cache.capacity / (1 + queue)
 """
 
+SKETCH = '''"""Admits what a sketch that ages counts more often than the victim, and some objects at random."""
+WIDTH = 64
+LUCK = 0.05
+
+
+class policy:
+    sketch = [0.0] * 256
+    total = 0
+    lucky = 0
+    refusals = 0
+
+
+class obj:
+    cell = -1
+    returns = 0
+
+
+def estimate(cell):
+    return min(policy.sketch[cell], policy.sketch[hash(cell, 7)])
+
+
+def on_hit(now, obj, cache, ghost):
+    policy.sketch[obj.cell] += 1
+    policy.sketch[hash(obj.cell, 7)] += 1
+
+
+def on_ghost_hit(now, obj, cache, ghost):
+    obj.returns += 1
+    policy.sketch[obj.cell] += obj.returns * ghost.count(obj.id)
+
+
+def on_miss(now, obj, cache, ghost):
+    obj.cell = hash(obj.id, 1) % WIDTH
+    policy.sketch[obj.cell] += 1
+    policy.total += 1
+    policy.lucky = random() < LUCK
+    if policy.total > 100:
+        policy.total = 0
+        for i in range(256):
+            policy.sketch[i] /= 2
+
+
+def on_refuse(now, obj, cache, ghost):
+    policy.refusals += 1
+
+
+def on_evict(now, obj, cache, ghost):
+    obj.returns = max(0, obj.returns - 1)
+
+
+def priority(now, obj, cache, ghost):
+    return obj.last_access + 20 * estimate(obj.cell) + 100 * obj.returns
+
+
+def admit(now, obj, cache, victim, ghost):
+    return victim.size == 0 or policy.lucky or obj.returns > 0 or estimate(obj.cell) > 1
+'''
+"""With every handler and kind of state."""
+
 TASK = find_task("cache_eviction")
 
 

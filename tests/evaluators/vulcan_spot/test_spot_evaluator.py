@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -102,18 +101,6 @@ def test_no_baseline_beats_the_bound(evaluator):
     found = {name: evaluator.evaluate_baseline(name, instance)["mean_cost"] for name in evaluator.baselines()}
     assert min(found, key=found.__getitem__) == "least_cost"
     assert found["on_demand"] == pytest.approx(3.06 * 290 / 6)  # 48.2 h are 289.2 ticks
-
-
-def test_the_bound_is_kept_on_disk_and_used(evaluator, tmp_path):
-    (instance,) = evaluator.instances(few(), Split(by="none"))
-    true = evaluator.evaluate_baseline("least_cost", instance)
-    (kept,) = (tmp_path / "baselines").glob("*.json")
-    kept.write_text(json.dumps({**true, "mean_cost": 1.0}))
-    assert evaluator.evaluate_baseline("least_cost", instance)["mean_cost"] == 1.0
-    kept.write_text("{")
-    assert evaluator.evaluate_baseline("least_cost", instance) == true
-    (other,) = evaluator.instances(few(spot_price=0.5), Split(by="none"))
-    assert evaluator.evaluate_baseline("least_cost", other)["mean_cost"] < true["mean_cost"]
 
 
 def test_an_oracle_that_would_take_longer_than_a_search_is_left_out(evaluator, caplog):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cache_formats import CASES, QUEUES, RANKED, made, requests, simulated, text_of, under
+from cache_formats import CASES, QUEUES, RANKED, SKETCH, made, requests, simulated, text_of, under
 from effort import few
 from real_data import real_data
 
@@ -42,36 +42,9 @@ def replayed(cache, objects, sizes) -> list[bool]:
     return hits
 
 
-COUNTS = """
-class policy:
-    sketch = [0] * 64
-    refused = 0
-    luck = 0
-class obj:
-    returns = 0
-def on_hit(now, obj, cache, ghost):
-    policy.sketch[hash(obj.id, 1)] += 1
-def on_ghost_hit(now, obj, cache, ghost):
-    obj.returns += 1
-def on_miss(now, obj, cache, ghost):
-    policy.sketch[hash(obj.id, 1)] += 1
-    policy.luck = random()
-    if policy.refused > 20:
-        policy.refused = 0
-        for i in range(64):
-            policy.sketch[i] /= 2
-def on_refuse(now, obj, cache, ghost):
-    policy.refused += 1
-def on_evict(now, obj, cache, ghost):
-    policy.refused -= 0.5
-def priority(now, obj, cache, ghost):
-    return obj.last_access + 20 * policy.sketch[hash(obj.id, 1)] + 100 * obj.returns
-def admit(now, obj, cache, victim, ghost):
-    return victim.size == 0 or obj.returns > 0 or policy.luck * policy.sketch[hash(obj.id, 1)] > 0.3
-"""
 WITH_STATE = {
-    "with state, heap": under("heap", COUNTS),
-    "with state, sample": under("sample", COUNTS),
+    "with state, heap": under("heap", SKETCH),
+    "with state, sample": under("sample", SKETCH),
     **{name: find_task("cache_eviction").seed_policies()[name] for name in ("arc", "w_tinylfu", "lirs", "gdsf")},
 }
 """Handlers of those with state are called where the simulator calls them."""
