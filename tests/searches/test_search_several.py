@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from locations import TASKS
+from anvil_toy import FIXED, NOW, TOY, WORLD
 
 from vulcan.anvil import check
 from vulcan.anvil.rewrite.traversal import program_size
 from vulcan.models.base import Reply
 from vulcan.models.reply_parser import extract_source
-from vulcan.registry import find_task
 from vulcan.searches.reply import parse_reply
 from vulcan.searches.simplify import simplify
 from vulcan.searches.tuning import tune
+from vulcan.task import Value
 
-TASK = find_task(str(TASKS / "ferry_task"))
-SHOWN = {
-    "now": 9.0, "car.id": 1.0, "car.length": 5.0, "car.fare": 40.0, "car.arrived": 2.0, "ferry.room": 30.0,
-    "ferry.waited": 4.0, "ferry.queue": 12.0,
-}  # fmt: skip
+TASK = replace(TOY, name="toy_leave", others=(Value("leave", (NOW, WORLD), "whether all leave", 0.0, 1.0),))
+SHOWN = FIXED | {"now": 9.0, "item.positive": 40.0, "world.drift": 12.0, "world.members": 4.0}
 
 SOURCE = '''
 """What both do."""
@@ -32,17 +30,17 @@ def shared(x):
     return x * WEIGHT
 
 
-def priority(now, car, ferry):
-    """The fare, mostly."""
+def rate(now, item, world, past):
+    """The size, mostly."""
     nothing = now * 0
-    return shared(car.fare) + nothing
+    return shared(item.positive) + nothing
 
 
-def leave(now, ferry):
-    waste = ferry.queue + 17
-    if ferry.waited > 100000000:
+def leave(now, world):
+    waste = world.drift + 17
+    if world.members > 10000000000:
         return waste
-    return shared(ferry.waited) * 0.5
+    return shared(world.members) * 0.5
 '''
 
 
@@ -70,46 +68,44 @@ def test_each_function_is_made_simpler_and_none_is_lost() -> None:
     made = simplify(SOURCE, TASK, score, near, evaluations=400, tolerance=1e-9)
     assert made is not None
     policy = check(made.source, TASK)
-    assert [f.name for f in policy.program.entries] == ["leave", "priority"]
+    assert [f.name for f in policy.program.entries] == ["leave", "rate"]
     assert program_size(policy.program) < program_size(check(SOURCE, TASK).program) / 2
     (reached,) = near([made.source])
     assert reached is not None and score is not None and reached >= score
     assert "nothing" not in made.source and "waste" not in made.source and "IDLE" not in made.source
-    assert "What both do." not in made.source and '"""The fare, mostly."""' in made.source
+    assert "What both do." not in made.source and '"""The size, mostly."""' in made.source
 
 
 def reply(text: str) -> Reply:
     return Reply(text, "m", "stop", None, None, None, 0.0)
 
 
-HALF = "def priority(now, car, ferry):\n    return car.fare\n"
-WHOLE = HALF + "\n\ndef leave(now, ferry):\n    return ferry.room < 9\n"
+HALF = "def rate(now, item, world, past):\n    return item.positive\n"
+WHOLE = HALF + "\n\ndef leave(now, world):\n    return now < 9\n"
 
 
 def test_of_several_code_blocks_the_one_with_every_function_counts() -> None:
     text = f"```python\n{WHOLE}```\nwhere the first one is\n```python\n{HALF}```\n"
-    assert extract_source(reply(text), "priority", others=["leave"]) == WHOLE
-    assert extract_source(reply(text), "priority") == HALF
+    assert extract_source(reply(text), "rate", others=["leave"]) == WHOLE
+    assert extract_source(reply(text), "rate") == HALF
     assert parse_reply(reply(text), TASK).policy is not None
 
 
 def test_a_reply_without_one_of_the_functions_is_told_which() -> None:
     reading = parse_reply(reply(f"```python\n{HALF}```\n"), TASK)
     assert reading.policy is None and reading.rules == ("no-function",)
-    assert "no function `def leave(now, ferry)`" in reading.feedback
+    assert "no function `def leave(now, world)`" in reading.feedback
     nothing = parse_reply(reply("```python\nx = 1\n```\n```python\ny = 1\n```\n"), TASK)
-    assert "def priority(...) and def leave(...)" in nothing.feedback
+    assert "def rate(...) and def leave(...)" in nothing.feedback
 
 
 def test_a_diff_may_change_one_of_the_functions() -> None:
-    change = (
-        "```diff\n<<<<<<< SEARCH\n    return ferry.room < 9\n=======\n    return ferry.room < 7\n>>>>>>> REPLACE\n```\n"
-    )
+    change = "```diff\n<<<<<<< SEARCH\n    return now < 9\n=======\n    return now < 7\n>>>>>>> REPLACE\n```\n"
     reading = parse_reply(reply(change), TASK, WHOLE)
     assert reading.policy is not None and reading.source == WHOLE.replace("< 9", "< 7")
 
 
 def test_a_policy_that_decides_nothing_in_any_function_is_not_scored() -> None:
-    constant = WHOLE.replace("car.fare", "1").replace("ferry.room < 9", "2")
+    constant = WHOLE.replace("item.positive", "1").replace("now < 9", "2")
     assert parse_reply(reply(f"```python\n{constant}```"), TASK).rules == ("constant-result",)
-    assert parse_reply(reply(f"```python\n{WHOLE.replace('car.fare', '1')}```"), TASK).policy is not None
+    assert parse_reply(reply(f"```python\n{WHOLE.replace('item.positive', '1')}```"), TASK).policy is not None
