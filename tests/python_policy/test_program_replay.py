@@ -69,7 +69,7 @@ def test_blocks_of_any_length_and_one_request_after_the_other_come_to_the_same_a
     alone = replay_program(program, objects, sizes, capacity, blocks=repeat(1))
     in_blocks = replay_program(program, objects, sizes, capacity, blocks=iter([length] * 121))
     assert alone == in_blocks
-    if name != "s3_fifo":  # which the native one tells of requests for what is larger than the cache
+    if name != "s3_fifo" or sizes.max() <= capacity:  # the native one is told of requests for what is larger
         assert (alone.misses, alone.missed_bytes, alone.bypassed) == native(name, objects, sizes, capacity)
 
 

@@ -35,46 +35,6 @@ class _Queues(Policy):
                 self.lists[name].pop(0)
 
 
-class S3Fifo(_Queues):
-    names = ("small", "main", "ghost")
-
-    def start(self):
-        super().start()
-        self.frequency: dict[int, int] = {}
-        self.small_capacity = int(self.capacity * 0.1)
-        self.ghost_capacity = int(self.capacity * 0.9)
-        self.filling = True
-
-    def hit(self, request):
-        self.frequency[request.obj] = min(self.frequency[request.obj] + 1, 3)
-
-    def missed(self, request):
-        self.known = self.where(request.obj) == "ghost"
-        if self.known:
-            self.take("ghost", request.obj)
-
-    def victim(self, request):
-        self.filling = False
-        if self.bytes("main") <= self.capacity - self.small_capacity:
-            while self.lists["small"]:
-                entry = self.lists["small"].pop(0)
-                if self.frequency[entry[0]] < 2:
-                    self.remember("ghost", entry, self.ghost_capacity)
-                    return entry[0]
-                self.frequency[entry[0]] = 0
-                self.lists["main"].append(entry)
-        while self.frequency[self.lists["main"][0][0]]:
-            entry = self.lists["main"].pop(0)
-            self.frequency[entry[0]] -= 1
-            self.lists["main"].append(entry)
-        return self.lists["main"].pop(0)[0]
-
-    def insert(self, request):
-        to_main = self.known or (self.filling and self.bytes("small") >= self.small_capacity)
-        self.lists["main" if to_main else "small"].append((request.obj, request.size))
-        self.frequency[request.obj] = 0
-
-
 class Slru(_Queues):
     names = ("0", "1", "2", "3")
 

@@ -1,6 +1,7 @@
 """Each kernel counts what its slow reference counts, request by request the same decisions.
 
-Those that libCacheSim has to the request, on the smallest traces too, are compared with it alone.
+Those that libCacheSim has to the request, on the smallest traces too, are compared with it alone; S3-FIFO also with the
+program of its name (tests/python_policy/test_program_replay.py).
 """
 
 import numpy as np
@@ -12,19 +13,17 @@ from slow_belady import BeladySizeSampled
 from slow_lhd import Lhd
 from slow_lirs import Lirs
 from slow_policy import Policy, refusing, simulate_slowly
-from slow_queues import Arc, Lecar, S3Fifo, Slru, WTinyLfu
+from slow_queues import Arc, Lecar, Slru, WTinyLfu
 
 from vulcan_cache.baselines import BASELINES
 
 SLOW_POLICIES: dict[str, type[Policy]] = {
-    "s3-fifo": S3Fifo,
     "slru": Slru,
     "arc": Arc,
     "lirs": Lirs,
     "lhd": Lhd,
     "lecar": Lecar,
     "w-tinylfu": WTinyLfu,
-    "s3-fifo-refusing": refusing(S3Fifo, 10),
     "lirs-refusing": refusing(Lirs, 100),
     "w-tinylfu-refusing": refusing(WTinyLfu, 100),
     "belady-size-sampled": BeladySizeSampled,
