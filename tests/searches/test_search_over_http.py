@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from chat_server import Behaviour, ChatServer, Exchange, Received, answer, fail, hang_up, raw
+from chat_server import Behaviour, ChatServer, Exchange, Received, answer, fail, hang_up
 from search_parts import SEEDS, as_reply, config, contents, judged, lineup, mood, of_kind, opened, share
 
 from vulcan.errors import UserError
@@ -105,23 +105,6 @@ def test_from_prompt_to_winner(children: Executor) -> None:
     assert study.costs.unpriced == 8
     assert study.costs.text() == "$0.00 + 8 calls of unknown price"
     assert [[m[0] for m in c.messages] for c in calls[2:3]] == [["user", "assistant", "user"]]
-
-
-@pytest.mark.parametrize(
-    "passing",
-    [
-        fail(429, "slow down", Retry_After="0"), fail(500, "oops"), fail(503, "later"), raw(b"{"), hang_up,
-    ],
-    ids=["429", "500", "503", "not JSON", "hang up"],
-)  # fmt: skip
-def test_a_passing_fault_is_tried_again_and_leaves_no_trace(children: Executor, passing: Behaviour) -> None:
-    good = answer(as_reply(share(1.5)))
-    calm, troubled = MemoryStore(), MemoryStore()
-    search(calm, children, [good], samples=1)
-    _, requests = search(troubled, children, [passing, passing, good], samples=1)
-    assert contents(troubled) == contents(calm)
-    assert len(requests) == 3
-    assert requests[0].body == requests[2].body
 
 
 def good_after(first_bad: int, bad: Behaviour) -> Callable[[Received], Behaviour]:
