@@ -41,26 +41,32 @@ class Family:
     pattern: str
     convert: Callable[[Path, Path], Path] | None = None
 
-    def files(self, data: Path, out: Path) -> Iterator[tuple[str, str]]:
-        """Yield the name and the file of each recording below a directory, or in a zip archive there."""
+    def files(self, data: Path, out: Path, most: int = sys.maxsize) -> Iterator[tuple[str, str]]:
+        """Yield the name and the file of recordings below a directory, or in a zip archive there: `most`, evenly."""
         archive, inside, member = self.pattern.partition(".zip/")
         place = data / f"{archive}.zip"
         if inside and place.is_file():
             found = [place / name for name in ZipFile(place).namelist() if fnmatch(name, member)]
         else:
             found = list(data.glob(self.pattern))
-        for file in sorted(found):
+        if not found:
+            sys.stderr.write(f"left out: no {data / self.pattern}\n")
+        for file in sorted(found)[:: -(-len(found) // most) or 1]:
             yield file.name, str(self.convert(file, out / file.name) if self.convert else file)
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The recordings of a task, the setting that takes one, the other settings, and the policies."""
+    """The recordings of a task, the setting that takes one, the other settings, and those of tables of policies alone.
+
+    Searches on each recording are `benchmarks.unseen`.
+    """
 
     families: Mapping[str, Family]
-    setting: str
-    policies: tuple[str, ...]
+    setting: str = "trace"
+    policies: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    tabled: Mapping[str, Any] = field(default_factory=dict)
 
 
 LINKS = {
@@ -77,11 +83,20 @@ LINKS = {
 }
 
 _AGENTS = "github/lmcache-agent-trace"
+PROMPTS = {
+    "mooncake": Family("github/Mooncake/FAST25-release/traces/*.jsonl"),  # kvcache-ai/Mooncake
+    "magagent": Family(f"{_AGENTS}/magagent", write_prompts),  # LMCache/lmcache-agent-trace
+    "miniswe": Family(f"{_AGENTS}/miniswe", write_prompts),
+}
+_AZURE = "github/AzurePublicDataset/data/AzureLLM*.csv"  # Azure/AzurePublicDataset
+_SERVED = Suite({**PROMPTS, "azure-llm": Family(_AZURE)}, settings={"load": [0.8]})
 _ZONES = "spot/skypilot-spot-traces"  # skypilot-org/spot-traces
 
 SUITES = {
-    "congestion_control": Suite(LINKS, "link", ("benchmarks/policies/link_found.py",), {"windows": 3}),
-    "active_queue_management": Suite(LINKS, "link", ("benchmarks/policies/queue_found.py",), {"duration_s": 60.0}),
+    "congestion_control": Suite(LINKS, "link", ("benchmarks/policies/link_found.py",), tabled={"windows": 3}),
+    "active_queue_management": Suite(
+        LINKS, "link", ("benchmarks/policies/queue_found.py",), {"duration_s": 30.0}, {"duration_s": 60.0}
+    ),
     "memory_tiering": Suite(
         {
             "ramulator": Family("mem/ramulator/*.gz", write_page_counts),  # CMU-SAFARI/ramulator
@@ -93,7 +108,7 @@ SUITES = {
     "load_balancing": Suite(
         {
             "nova-api": Family("github/loghub/OpenStack/*.log", write_requests),  # logpai/loghub
-            "azure-llm": Family("github/AzurePublicDataset/data/AzureLLM*.csv", write_requests),  # Azure
+            "azure-llm": Family(_AZURE, write_requests),
             "mooncake": Family("github/Mooncake/FAST25-release/traces/*.jsonl", write_requests),  # kvcache-ai
         },
         "trace",
@@ -101,14 +116,23 @@ SUITES = {
         {"load": [0.7, 0.9]},
     ),
     "prefix_cache": Suite(
-        {
-            "mooncake": Family("github/Mooncake/FAST25-release/traces/*.jsonl"),  # kvcache-ai/Mooncake
-            "magagent": Family(f"{_AGENTS}/magagent", write_prompts),  # LMCache/lmcache-agent-trace
-            "miniswe": Family(f"{_AGENTS}/miniswe", write_prompts),
-        },
+        PROMPTS,
         "trace",
         tuple(f"tasks/prefix_cache/policies/{name}.py" for name in ("returning", "returning_turns", "continued")),
-        {"part": "test", "cache_size": ["2%", "5%", "10%"]},
+        {"cache_size": ["2%", "5%", "10%"]},
+        {"part": "test"},
+    ),
+    "request_routing": _SERVED,
+    "request_scheduling": _SERVED,
+    "spot_multi": Suite(
+        {
+            "v100-february": Family(f"{_ZONES}/availability/1-node/aws-02-15-2023"),
+            "intel-april": Family(f"{_ZONES}/preemption/1-node/aws-04-19-2023"),
+            "v100-april": Family(f"{_ZONES}/preemption/1-node/aws-04-22-2023"),
+            "gcp-april": Family(f"{_ZONES}/preemption/1-node/gcp-04-30-2023"),
+            "4-v100-august": Family(f"{_ZONES}/preemption/4-node/aws-08-03-2023"),
+            "16-v100-august": Family(f"{_ZONES}/availability/16-node/aws-08-27-2023"),
+        }
     ),
     "spot_single": Suite(
         {
@@ -125,7 +149,7 @@ SUITES = {
             *(f"benchmarks/policies/spot_{name}.py" for name in ("levi", "reserve", "surplus")),
             "tasks/spot_single/policies/uniform_progress_memory.py",
         ),
-        {
+        tabled={
             "objective": "public_on_time",
             "safety_net": "published",
             "deadline": [26, 35],
@@ -144,11 +168,8 @@ def measure(task: str, suite: Suite, policies: Sequence[Path], data: Path, out: 
     found: dict[tuple[str, str], pd.Series[float]] = {}
     for name, family in suite.families.items():
         (out / name).mkdir(parents=True, exist_ok=True)
-        recordings = list(family.files(data, out / name))
-        if not recordings:
-            sys.stderr.write(f"left out: {name}: no {data / family.pattern}\n")
-        for recording, file in recordings:
-            settings: dict[str, Any] = {suite.setting: file, **suite.settings}
+        for recording, file in family.files(data, out / name):
+            settings: dict[str, Any] = {suite.setting: file, **suite.settings, **suite.tabled}
             try:
                 table = vulcan.evaluate(policies, task, **settings)
             except UserError as error:
@@ -215,7 +236,7 @@ def _with_interval(values: Sequence[float]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=SUITES)
+    parser.add_argument("task", choices=[task for task, suite in SUITES.items() if suite.policies])
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--out", type=Path, default=Path("runs/families"))
     parser.add_argument("--policies", type=Path, nargs="+", help="in place of those found before")

@@ -1,25 +1,19 @@
 """What a search is worth on data that took no part in it: its recommendation, by verdict, against what was known.
 
-    python -m benchmarks.unseen OUT [--task cache_eviction] [--data DIRECTORY] [--part reported] [--sizes 1% 10%]
-                                [--seeds 1] [--candidates 200] [--requests 100000]
+    python -m benchmarks.unseen OUT [--task TASK ...] [--data DIRECTORY] [--each 2] [--seeds 1] [--candidates 200]
+                                [--foresight] [--part reported] [--sizes 1% 10%] [--requests 100000]
 
-A search with default options for each trace, size and seed, in a directory of its own below OUT, where one that is
-finished is read and not run again; OUT/results.jsonl has a line for each. Gains are of the mean score on test over that
-of the known policy (a baseline, or a policy to begin with) that is best on validation, which you would otherwise have
-used: of what the verdict recommends, of the winner whatever the verdict, and by foresight, of the best of all scored
-candidates and known policies on test. The last is lucky too: by halves, the best by one half of test's blocks of time
-is judged by the other. Intervals are over traces: sizes and seeds of one are averaged first.
+A search with default options for each recording and seed, in a directory of its own below OUT/TASK, where one that is
+finished is read and not run again; OUT/TASK/results.jsonl has a line for each. It is trained on the first part of its
+recording in time and judged by the last. Gains are of the mean score on test over that of the known policy (a baseline,
+or a policy to begin with) that is best on validation, which you would otherwise have used: of what the verdict
+recommends, of the winner whatever the verdict, and with `--foresight` of the best of all scored candidates and known
+policies on test, which is lucky too. Intervals are over families, or over recordings where there are fewer than four
+families: what is of one is averaged first.
 
-Choices in the search itself may be made by the families of `TUNED_ON` alone, and results are of the others (`--part
-reported`). What was looked at, on the former with 100,000 requests and seed 1: how many finalists there are, how wide
-the interval of *better* is, how little evidence is *undecided*, and what that recommends; when train was given a say in
-the verdict, results of the others were known too. On the baselines of all
-families, their test included, without a search: by which part of the past a known policy is chosen (validation alone,
-or with train: no difference beyond chance), and how wide the interval of *better* is.
-
-Traces are cut to their first requests. One is left out where the caches of a size leave nothing to win: where FIFO
-misses at most a hundredth more than Belady's bound on test. For other tasks each file below the data directory is a
-case: `spot_single` takes spot/, `congestion_control` cc/.
+Recordings are of `benchmarks.families`, at most `--each` of a family. Caches have traces and sizes of their own, cut to
+their first requests; one is left out where FIFO misses at most a hundredth more than Belady's bound on test. Choices in
+the search itself may be made by the families of `TUNED_ON` alone, and results are of the others (`--part reported`).
 """
 
 from __future__ import annotations
@@ -29,31 +23,30 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import vulcan
 from benchmarks import instance_traces
+from benchmarks.families import SUITES
 from benchmarks.harness import DATA, BenchmarkTable
 from vulcan.errors import UserError
-from vulcan.evaluator import Evaluator, Instance, load_evaluator
+from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.python_policy.check import check_policy
 from vulcan.registry import find_task
 from vulcan.results.run import run_document
-from vulcan.searches.bootstrap import mean_interval
+from vulcan.searches.bootstrap import MIN, mean_interval
 from vulcan.searches.costs import Costs
 from vulcan.searches.evidence import find_objective, make_scorer
 from vulcan.searches.held_out import start_names
-from vulcan.searches.scorer import Scorer
 from vulcan.store import RunRecord
-from vulcan.store.events import InstanceMetrics
 from vulcan.store.runs import open_store
 from vulcan.task import Task
 from vulcan_traces.storage.export import write_requests
 
+CACHES = "cache_eviction"
 TUNED_ON = ("arc", "lirs", "web", "generated")
 """Families by which choices may be made; results are of the others."""
 
@@ -63,10 +56,7 @@ CHOSEN = (
 )  # fmt: skip
 """Traces of caches, by their names in `benchmarks.instance_traces`."""
 
-MIN_HEADROOM = 0.01
-
-BLOCKS, RUNS = 16, (1, 2, 4, 8)
-"""Blocks of time of an instance of test, and how many follow one another in a half."""
+VERDICTS = ("better", "undecided", "no better")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +86,14 @@ def cache_cases(data: Path, part: str, sizes: Sequence[str], requests: int, out:
             yield Case(source.name, source.family, settings, f"{source.name}-{size}", 1)
 
 
-def file_cases(data: Path, folder: str, setting: str) -> Iterator[Case]:
-    """Yield a case for each file of a folder, named by its place."""
-    for file in sorted(path for path in (data / folder).rglob("*") if path.is_file() and path.suffix != ".md"):
-        name = "-".join(file.relative_to(data / folder).parts)
-        yield Case(name, file.parent.name, {setting: str(file)}, name, 1)
+def recorded_cases(task: str, data: Path, each: int, out: Path) -> Iterator[Case]:
+    """Yield a case for each recording of a task's families, of a family `each` at most."""
+    suite = SUITES[task]
+    for family, of in suite.families.items():
+        (out / "recordings" / family).mkdir(parents=True, exist_ok=True)
+        for name, file in of.files(data, out / "recordings" / family, each):
+            unit = f"{family}-{name}"
+            yield Case(unit, family, {suite.setting: file, **suite.settings}, unit, 1)
 
 
 def search(case: Case, task: str, candidates: int, place: Path) -> Path:
@@ -122,30 +115,29 @@ def search(case: Case, task: str, candidates: int, place: Path) -> Path:
     ).path
 
 
-def result_of(case: Case, run: Path) -> dict[str, Any]:
-    """Measure what a finished run recommends, its winner and all that it scored, on the split test."""
+def result_of(case: Case, run: Path, foresight: bool) -> dict[str, Any]:
+    """Measure what a finished run recommends and its winner, and with `foresight` all that it scored, on test."""
     with closing(open_store(run)) as store:
         record = RunRecord.of(store.events())
     task = find_task(record.config["task"])
     document = run_document(run, record, Costs())
     scores = _Scores(record, task, load_evaluator(task))
-    starts = start_names(task, record)
     known: dict[int | str, str] = {name: name for (name, _), b in record.baselines.items() if b.kind == "baseline"}
-    known |= {number: f"start: {name}" for number, name in starts.items()}
+    known |= {number: f"start: {name}" for number, name in start_names(task, record).items()}
     best = max(known, key=lambda policy: scores.of(policy, "validation"))
     base, chosen = scores.of(best, "test"), document["recommendation"]
     assert chosen is not None and record.chosen is not None
     recommended = chosen["policy"] if chosen["kind"] == "baseline" else chosen["candidate"]
     assert recommended is not None
-    everything = [*known, *scores.different()]
+    everything = [*known, *(c.candidate for c in record.ranked())] if foresight else []
+    oracles = [b.score for (_, split), b in record.baselines.items() if split == "test" and b.kind == "oracle"]
     return {
         "case": case.label, "unit": case.unit, "family": case.family, "seed": case.seed,
         "verdict": chosen and document["verdict"], "sentence": chosen["sentence"], "known": known[best],
         "recommended": chosen["policy"], "gain": scores.of(recommended, "test") - base,
         "winner": scores.of(record.chosen.candidate, "test") - base,
-        "foresight": max(scores.of(policy, "test") for policy in everything) - base,
-        "halves": scores.by_halves(everything, best),
-        "headroom": scores.headroom(),
+        "foresight": max(scores.of(policy, "test") for policy in everything) - base if foresight else None,
+        "headroom": max(oracles, default=1.0),
     }  # fmt: skip
 
 
@@ -167,106 +159,93 @@ class _Scores:
         metrics = [(i.name, dict(self.evaluator.evaluate(checked, i))) for i in self.scorer.of(split)]
         return self.scorer.mean(split, tuple(metrics))
 
-    def different(self) -> list[int]:
-        """Return the scored candidates that differ on train."""
-        return list({tuple(self._on_train(c.candidate)): c.candidate for c in self.record.ranked()}.values())
-
-    def _on_train(self, candidate: int) -> tuple[float, ...]:
-        return self.scorer.on_each(self.scorer.of("train"), self.record.candidates[candidate].metrics)
-
-    def by_halves(self, policies: Sequence[int | str], over: int | str) -> float | None:
-        """Return the gain on one half of test of what is best on the other, in the mean of ways to halve its blocks."""
-        blocks = [block for i in self.scorer.of("test") for block in self.evaluator.windows(i, BLOCKS)]
-        if not blocks:
-            return None
-        scorer = Scorer(self.scorer.objective, blocks)
-        for name in scorer.objective.references:
-            scorer.add_reference(name, "test", self._on_blocks(name, blocks))
-        on_each = {policy: scorer.on_each(blocks, self._on_blocks(policy, blocks)) for policy in policies}
-        gains: list[float] = []
-        for seen in ([n // run % 2 == half for n in range(len(blocks))] for run in RUNS for half in (0, 1)):
-            best = max(policies, key=lambda policy: sum(compress(on_each[policy], seen)))
-            gains += [a - b for a, b, known in zip(on_each[best], on_each[over], seen, strict=True) if not known]
-        return fmean(gains)
-
-    def _on_blocks(self, policy: int | str, blocks: Sequence[Instance]) -> InstanceMetrics:
-        """Measure on blocks, the last one first: what an evaluator remembers of it has the others."""
-        if isinstance(policy, str):
-            return tuple((b.name, dict(self.evaluator.evaluate_baseline(policy, b))) for b in reversed(blocks))
-        checked: Any = check_policy(self.record.candidates[policy].source, self.task)
-        return tuple((b.name, dict(self.evaluator.evaluate(checked, b))) for b in reversed(blocks))
-
-    def headroom(self) -> float:
-        """Return the score on test of the best oracle, which is none of FIFO's in a cache task."""
-        oracles = [b.score for (_, split), b in self.record.baselines.items() if split == "test" and b.kind == "oracle"]
-        return max(oracles, default=1.0)
-
 
 def tables(results: Sequence[Mapping[str, Any]]) -> Iterator[BenchmarkTable]:
-    """Yield the verdicts and what came of them, and the mean gains with intervals over units."""
+    """Yield the verdicts and what came of them, and the mean gains with intervals."""
     rows = []
-    for verdict in ("better", "undecided", "no better"):
+    for verdict in VERDICTS:
         of = [r for r in results if r["verdict"] == verdict]
         if of:
-            ahead = sum(r["winner"] > 0 for r in of)
-            cells = (f"{fmean(r[what] for r in of):+.4f}" for what in ("winner", "gain", "foresight"))
-            rows.append((verdict, str(len(of)), f"{ahead} of {len(of)}", *cells))
-    columns = ("verdict", "searches", "winner ahead on test", "winner", "recommended", "foresight")
+            cells = (f"{fmean(r[what] for r in of):+.4f}" for what in ("winner", "gain"))
+            rows.append((verdict, str(len(of)), _ahead(of), *cells))
+    columns = ("verdict", "searches", "winner ahead on test", "winner", "recommended")
     yield BenchmarkTable("By verdict: mean gain on test over the best known policy by validation", columns, tuple(rows))
-    means = []
-    rows_of = {"recommended": "gain", "the winner always": "winner", "foresight": "foresight"}
-    if all(r["halves"] is not None for r in results):
-        rows_of["foresight, by halves"] = "halves"
-    for name, what in rows_of.items():
-        by_unit: dict[str, list[float]] = {}
-        for r in results:
-            by_unit.setdefault(r["unit"], []).append(r[what])
-        values = [fmean(of) for of in by_unit.values()]
-        interval = mean_interval(values)
-        ends = f"[{interval['low']:.4f}, {interval['high']:.4f}]" if interval else "-"
-        worst = min(r[what] for r in results)
-        means.append((name, f"{fmean(values):+.4f}", ends, f"{worst:+.4f}"))
-    note = f"{len(results)} searches, {len(by_unit)} traces; 95 % intervals over traces."
-    yield BenchmarkTable("Gain on test", ("", "mean", "interval", "worst"), tuple(means), note)
+    whats = [what for what in ("gain", "winner", "foresight") if all(r[what] is not None for r in results)]
+    means = tuple((what, *_gain(results, what)) for what in whats)
+    yield BenchmarkTable(f"Gain on test of {len(results)} searches", ("", "mean", "over", "interval", "worst"), means)
+
+
+def by_domain(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> BenchmarkTable:
+    """Return a row a domain: how often the winner is ahead on test, by verdict, and the gain of what is recommended."""
+    rows = tuple(
+        (task, *(_ahead([r for r in of if r["verdict"] == verdict]) for verdict in VERDICTS), *_gain(of, "gain"))
+        for task, of in results.items()
+    )
+    columns = ("domain", *VERDICTS, "recommended", "over", "interval", "worst")
+    return BenchmarkTable("Searches whose winner is ahead on test, by verdict, and the gain", columns, rows)
+
+
+def _ahead(results: Sequence[Mapping[str, Any]]) -> str:
+    return f"{sum(r['winner'] > 0 for r in results)} of {len(results)}" if results else "-"
+
+
+def _gain(results: Sequence[Mapping[str, Any]], what: str) -> tuple[str, str, str, str]:
+    """Return the mean gain, over how many families or recordings, its interval, and the worst of a search."""
+    level = "family" if len({r["family"] for r in results}) >= MIN else "unit"
+    of_each: dict[str, list[float]] = {}
+    for r in results:
+        of_each.setdefault(r[level], []).append(r[what])
+    means = [fmean(of) for of in of_each.values()]
+    interval = mean_interval(means)
+    ends = f"[{interval['low']:.4f}, {interval['high']:.4f}]" if interval else "-"
+    over = f"{len(means)} {'families' if level == 'family' else 'recordings'}"
+    return f"{fmean(means):+.4f}", over, ends, f"{min(r[what] for r in results):+.4f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--task", default="cache_eviction", choices=("cache_eviction", *FOLDERS))
+    parser.add_argument("--task", nargs="+", default=[CACHES, *SUITES], choices=(CACHES, *SUITES))
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--foresight", action="store_true", help="measure all candidates on test, longer than a search")
+    parser.add_argument("--each", type=int, default=2, help="recordings of a family, at most")
     parser.add_argument("--part", default="reported", choices=("tuned", "reported", "all"))
     parser.add_argument("--sizes", nargs="+", default=["1%", "10%"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--candidates", type=int, default=200)
     parser.add_argument("--requests", type=int, default=100_000)
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    if given.task in FOLDERS:
-        cases = list(file_cases(given.data, *FOLDERS[given.task]))
-    else:
-        cases = list(cache_cases(given.data, given.part, given.sizes, given.requests, given.out))
-    results = []
-    for case in (Case(c.unit, c.family, c.settings, c.label, seed) for seed in given.seeds for c in cases):
+    results = {}
+    for task in given.task:
+        out = given.out / task
+        out.mkdir(parents=True, exist_ok=True)
+        if task == CACHES:
+            cases = list(cache_cases(given.data, given.part, given.sizes, given.requests, out))
+        else:
+            cases = list(recorded_cases(task, given.data, given.each, out))
+        found = list(_results_of(task, [replace(case, seed=s) for s in given.seeds for case in cases], given, out))
+        if found:
+            results[task] = found
+            (out / "results.jsonl").write_text("".join(json.dumps(r) + "\n" for r in found), encoding="utf-8")
+    for table in (*(table for found in results.values() for table in tables(found)), by_domain(results)):
+        print("\n".join([*table.lines(), "", ""]))
+
+
+def _results_of(task: str, cases: Sequence[Case], given: argparse.Namespace, out: Path) -> Iterator[dict[str, Any]]:
+    """Yield the result of each case that a search can be made of and that has something to win."""
+    for case in cases:
         try:
-            run = search(case, given.task, given.candidates, given.out / f"{case.label}-{case.seed}")
+            run = search(case, task, given.candidates, out / f"{case.label}-{case.seed}")
         except UserError as error:
             sys.stderr.write(f"left out: {case.label}: {error}\n")
             continue
-        found = result_of(case, run)
-        if found["headroom"] < MIN_HEADROOM:
+        found = result_of(case, run, given.foresight)
+        if found["headroom"] < instance_traces.MIN_HEADROOM:
             sys.stderr.write(f"left out: {case.label}: nothing to win\n")
             continue
-        results.append(found)
-        sys.stderr.write(f"{case.label}, seed {case.seed}: {found['verdict']}, {found['gain']:+.4f}\n")
-    lines = [json.dumps(found) + "\n" for found in results]
-    (given.out / "results.jsonl").write_text("".join(lines), encoding="utf-8")
-    for table in tables(results) if results else ():
-        sys.stdout.write("\n".join([*table.lines(), "", ""]))
+        sys.stderr.write(f"{task}, {case.label}, seed {case.seed}: {found['verdict']}, {found['gain']:+.4f}\n")
+        yield found
 
-
-FOLDERS = {"spot_single": ("spot", "trace"), "congestion_control": ("cc", "link")}
-"""Where the data of other tasks are, and the setting that takes a file of them."""
 
 if __name__ == "__main__":
     main()

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks import conversions
-from benchmarks.families import tables
+from benchmarks import conversions, unseen
+from benchmarks.families import SUITES, Family, tables
+from vulcan.registry import known_tasks
 
 
 def test_a_family_counts_once_and_is_left_out_in_turn() -> None:
@@ -39,3 +40,22 @@ def test_recordings_are_written_as_tasks_read_them(tmp_path: Path) -> None:
     (tmp_path / "trace.txt").write_text("0.0 800.5\n400.0 800.5\n500.0 900\n900.0 900\n")
     link = conversions.write_link(tmp_path / "trace.txt", tmp_path / "trace").read_text()
     assert link == "time_ms,rate_kbps\n0,800.5\n500,900\n"
+
+
+def test_every_task_is_searched_on_recordings_by_family(tmp_path: Path) -> None:
+    assert {unseen.CACHES, *SUITES} == {*known_tasks()} - {"cache_program"}
+    for name in "abcde":
+        (tmp_path / name).touch()
+    assert [name for name, _ in Family("?").files(tmp_path, tmp_path, 2)] == ["a", "d"]
+
+
+def test_gains_are_of_families_where_there_are_four() -> None:
+    def row(family: str, verdict: str, winner: float, gain: float) -> dict[str, object]:
+        return {"family": family, "unit": f"{family} {gain}", "verdict": verdict, "winner": winner, "gain": gain}
+
+    results = [row("a", "better", 0.2, 0.2), row("a", "better", -0.1, -0.1), row("b", "no better", 0.3, 0.05)]
+    assert unseen.by_domain({"x": results}).rows == (
+        ("x", "1 of 2", "-", "1 of 1", "+0.0500", "3 recordings", "-", "-0.1000"),
+    )
+    more = [*results, row("c", "undecided", 0.0, 0.05), row("d", "undecided", 0.1, 0.05)]
+    assert unseen.by_domain({"x": more}).rows[0][:6] == ("x", "1 of 2", "1 of 2", "1 of 1", "+0.0500", "4 families")
