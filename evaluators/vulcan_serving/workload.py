@@ -37,6 +37,7 @@ class ServingWorkload:
         def stream(number: int) -> np.random.Generator:
             return np.random.Generator(np.random.PCG64([spec.seed, number]))
 
+        trace = replace(trace, prompt_tokens=np.maximum(trace.prompt_tokens, 1))  # with nothing to compute none ends
         outputs = np.maximum(trace.output_tokens, 1)
         predicted = np.zeros(count, np.int64)
         if spec.lengths != "unknown":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from real_data import real_data
@@ -82,6 +84,18 @@ def test_a_trace_is_cut_along_time_and_parts_meet():
     spans = [(i.split, i.parameters["measure_from"], i.parameters["measure_to"]) for i in instances]
     assert spans == [("train", 24, 240), ("validation", 240, 320), ("test", 320, 400)]
     assert [i.parameters["requests"] for i in instances] == [240, 320, 400]
+
+
+def test_an_empty_prompt_is_served_as_one_of_a_token(tmp_path):
+    found = []
+    for first in ([], [7]):
+        log = tmp_path / f"{len(first)}.jsonl"
+        rows = [{"timestamp": at, "prompt": first if at else [*range(50)], "output": [*range(20)]} for at in range(3)]
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        evaluator, (instance,) = made("request_scheduling", trace=[str(log)])
+        evaluator.prepare([instance])
+        found.append(evaluator.measure("fcfs", *evaluator.at(instance)))
+    assert found[0] == found[1] and found[0]["ttft_s"] > 0
 
 
 @pytest.mark.parametrize("task", ["request_scheduling", "request_routing"])
