@@ -95,7 +95,7 @@ _ZONES = "spot/skypilot-spot-traces"  # skypilot-org/spot-traces
 SUITES = {
     "congestion_control": Suite(LINKS, "link", ("benchmarks/policies/link_found.py",), tabled={"windows": 3}),
     "active_queue_management": Suite(
-        LINKS, "link", ("benchmarks/policies/queue_found.py",), {"duration_s": 30.0}, {"duration_s": 60.0}
+        LINKS, "link", ("benchmarks/policies/queue_found.py",), tabled={"duration_s": 60.0}
     ),
     "memory_tiering": Suite(
         {
