@@ -63,7 +63,7 @@ class LinkResult(PacketCounts):
     of the packets did not exceed, in bins of 10 us up to 1 s and 10 ms above. `jain` is Jain's index of the flows'
     goodputs. `events` counts what the simulator did; `management` is a hash of what a policy that manages the queue
     asked for. `log`, where it is asked for, is what happened at the queue in order, of the whole simulation: rows as
-    `engine_state` has them.
+    `engine_state` has them. `states` has a row for each flow, of what its policy was shown last and its own state.
     """
 
     flows: tuple[FlowResult, ...]
@@ -76,6 +76,7 @@ class LinkResult(PacketCounts):
     log: NDArray[np.int64] = field(
         default_factory=lambda: np.zeros((0, LOG_SLOTS), np.int64), repr=False, compare=False
     )
+    states: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)), repr=False, compare=False)
 
     @property
     def decisions(self) -> int:

@@ -75,7 +75,7 @@ def simulate(
         return simulate(scenario, policy, manager=manager, log=True, log_rows=int(link[m.LOGGED]))
     bins = bins[:, : bin_of.py_func(int(own[:, m.DELAY_MAX].max())) + 1]
     made = _result(scenario, own, base, bins, flows, link, events)
-    made = replace(made, log=logged[: link[m.LOGGED]])
+    made = replace(made, log=logged[: link[m.LOGGED]], states=calls.shown)
     return made if managing is None else replace(made, management=decisions_of_state(managing))
 
 

@@ -13,15 +13,17 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance, Rung, SplitName
 from vulcan.findings import EvaluatorFinding
+from vulcan.lessons import Lesson
 from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, shares_in_time, within
 from vulcan.task import Json, Metrics, Split
 from vulcan_link.account import LinkAccount, account, describe_path
 from vulcan_link.algorithms import ALGORITHMS
+from vulcan_link.lessons import lesson_of
 from vulcan_link.result import LinkResult, completion_of, metrics_of
 from vulcan_link.scenario import MAX_SHARE, Scenario
 from vulcan_link.simulate import capacity, simulate
 from vulcan_link.spec import LinkSpec
-from vulcan_link.workloads import MAX_FLOWS, NONE, OPTIONAL, WORKLOADS, Workload, buffer_in_packets
+from vulcan_link.workloads import ENDLESS, MAX_FLOWS, NONE, OPTIONAL, WORKLOADS, Workload, buffer_in_packets
 from vulcan_traces.links import LinkTrace, cut_link, load_link, repeated
 from vulcan_traces.links.generator_spec import is_link_spec
 
@@ -278,6 +280,14 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
             self.like(instance, f"{instance.name} window {n}", instance.split, measure_from_s=start, duration_s=end)
             for n, (start, end) in enumerate(pairwise(ends), 1)
         ]
+
+    @override
+    def lessons(self, instance: Instance, metric: str) -> Sequence[Lesson]:
+        """Return the lesson of a link that carries one flow as fast as it can; of others it carries their share."""
+        spec, link = self.at(instance)
+        if spec.own_flows > 1 or spec.competing or spec.application != ENDLESS or spec.policer != NONE:
+            return ()
+        return (lesson_of(spec, link),)
 
     @override
     def workload(self, instance: Instance) -> Sequence[EvaluatorFinding]:
