@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Sequence
 from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
@@ -195,21 +196,37 @@ TOOLS_OF_CACHES = [
 ]  # fmt: skip
 
 
-def chat_about(trace: str) -> list[str]:
-    """The chat of a conversation that asks all tools about the training data of a trace."""
+def chat_about(trace: str, tools: Sequence[ToolCall] = TOOLS_OF_CACHES) -> list[str]:
+    """The chat of a conversation that asks tools about the training data of a trace."""
     options = {"model": ["ask"], "strategy": "engineer", "drafts": 9, "simplify": 8, "tune": 8, "train_on": "asked"}
     task = find_task(CACHES)
     chosen = make_config(CACHES, options, {"trace": [trace], "cache_size": ["300"]})
     machines = ExecutionConfig("local", 1)
     with open_study(task, chosen, MemoryStore(), check_config(task, chosen), machines, RunDisplay()) as study:
         given = study.ask()
-        for at in range(0, len(TOOLS_OF_CACHES), MAX_CALLS):
+        for at in range(0, len(tools), MAX_CALLS):
             assert given is not None
-            calls = TOOLS_OF_CACHES[at : at + MAX_CALLS]
+            calls = tools[at : at + MAX_CALLS]
             study.tell(given, reply("\n\n".join(call.text() for call in calls)))
             given = study.ask(given.number)
     assert given is not None
     return [one.content for one in given.messages]
+
+
+def test_tuned_are_the_constants_that_a_program_names_and_all_numbers_where_it_names_none(tmp_path: Path) -> None:
+    ids = [min(int(random.Random(n).paretovariate(0.7)), 400) for n in range(3000)]
+    (tmp_path / "t.csv").write_text("\n".join(["time,id,size", *(f"{n},{i},{1 + i % 7}" for n, i in enumerate(ids))]))
+    body = f"{HEAD}min(obj.count, 4096) * {{}} - obj.size / 30\n"
+    programs = (f"WEIGHT = 0.01\n\n\n{body.format('WEIGHT')}", body.format("0.01"))
+    with chdir(tmp_path):
+        *_, named, unnamed = chat_about("t.csv", [ToolCall("tune", {"program": program}) for program in programs])
+    said = re.search(r"; tuned: WEIGHT 0\.01 \(now (\S+)\)\n", named)
+    assert said is not None
+    assert f"WEIGHT = {said[1]}\n" in named
+    assert said[1] != "0.01"
+    assert "min(obj.count, 4096)" in named
+    assert "obj.size / 30" in named
+    assert re.search(r"; tuned: LIMIT 4096 \(now \S+\), WEIGHT 0\.01 \(now \S+\), SCALE 30 \(now", unnamed)
 
 
 def test_nothing_of_validation_or_test_reaches_a_conversation(tmp_path: Path) -> None:

@@ -183,7 +183,10 @@ class Conversation:
         return self.bench.curve(feature, also)
 
     def tune(self, program: Source) -> str:
-        """Tune a program's numbers on the training data, and measure the result, else the program. It is a draft."""
+        """Tune a program on the training data, and measure the result, else the program. It is a draft.
+
+        Tuned are the constants that are named at its top, or else all of its numbers.
+        """
         source, bench = self._source(program), self.bench
         self._checked(source)
         self._check_drafts()
@@ -191,11 +194,17 @@ class Conversation:
         full, cheap = bench.on(bench.training), bench.on(rung.instances) if rung else None
         evaluations = bench.config.tune or 40
         seed = bench.config.seed * 1_000_003 + self.number
-        tuning = tune(source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full)
+        tuning = tune(
+            source, bench.task, cheap or full, evaluations=evaluations, seed=seed, confirm=cheap and full, named=True
+        )
         found, tried = tuning.best, [sample[-1] for sample in tuning.samples]
         where = rung.name if rung else "train"
         trials = f"{len(tried)} settings scored on {where}: its own {tried[0]:.4f}, " if tried else ""
         trials += f"the best {max(tried):.4f}" if tried else "it has no numbers to tune"
+        values = self._checked(found.source).parameters if found else {}
+        numbers = zip(tuning.constants, tuning.samples[0] if tried else (), strict=False)
+        tuned = ", ".join(f"{name} {was:g} (now {values.get(name, was):g})" if found else name for name, was in numbers)
+        trials += f"; tuned: {tuned}" if tried else ""
         if found is None:
             none = f"no better numbers were found ({trials})"
             return "\n\n".join(filter(None, (self._measured_first(source), none)))

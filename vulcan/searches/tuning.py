@@ -236,14 +236,16 @@ def tune(
     evaluations: int,
     seed: int,
     confirm: Evaluate | None = None,
+    named: bool = False,
 ) -> Tuning:
     """Search the best setting of the policy's numbers.
 
     Tuned are the module's parameters, the magnitudes in its body (which become parameters if they change) and the alpha
     and p of its statistics. Magnitudes keep their sign and move on a logarithmic scale. Where nothing of the first
     generation has a score, as the task refuses other magnitudes (of `return 2`, say, where 2 is the most), the body
-    stays as it is. The evaluated program is the one returned: every number that changes has at most three significant
-    digits. Comments are lost, and docstrings that give a number which changed.
+    stays as it is. With `named`, the parameters alone are tuned where there are any: an author who names some numbers
+    leaves limits and markers in the body. The evaluated program is the one returned: every number that changes has at
+    most three significant digits. Comments are lost, and docstrings that give a number which changed.
 
     At most `evaluations` sources are passed to `evaluate`, including the policy itself. `confirm` measures exactly if
     `evaluate` is a cheaper proxy: it is called once, for the policy itself and the best three found. The result is a
@@ -253,6 +255,8 @@ def tune(
     ways: list[_Numbers]
     if isinstance(policy, ProgramPolicy):
         ways = [_of_program(policy)]
+    elif named and (own := adjustable(policy.program)).parameters:
+        ways = [_of_anvil(policy, replace(own, arguments=()))]
     else:
         ways = [_of_anvil(policy, numbers) for numbers in dict.fromkeys((_numbers(policy), adjustable(policy.program)))]
     for numbers in ways:
