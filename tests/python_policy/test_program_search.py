@@ -16,6 +16,8 @@ from vulcan.export.source import policy_source
 from vulcan.models.budget import Budget
 from vulcan.models.open import open_proposer
 from vulcan.python_policy.check import check_program
+from vulcan.scoring import evaluator_child
+from vulcan.scoring.job import Setup
 from vulcan.searches.config import SearchConfig, complete_settings
 from vulcan.searches.model_pool import ModelPool
 from vulcan.searches.session import ExecutionConfig, RunDisplay, check_config, open_study
@@ -94,6 +96,18 @@ def test_a_search_with_a_model_that_writes_programs() -> None:
     assert all(j.verdict == "scored" and j.operations is None and j.size for j in seeds.values())
     failed = next(j for j in judged if j.verdict == "failed" and j.proposal == len(SEEDS) + 4)
     assert "its evict returned" in failed.feedback
+
+
+def test_a_program_that_computes_without_end_is_stopped_by_its_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluator_child, "BACKSTOP", 600.0)  # whatever else this machine does
+    source = RANDOM.replace("        self.kept.append(request.id)", "        while True:\n            pass")
+    instances = check_config(CACHE, CONFIG, models=False).everything
+    worker = evaluator_child.EvaluatorWorker(Setup("cache_program", instances))
+    request = {"ticket": "", "source": source, "instances": [0], "probe": False, "explain": False, "limit": 1.0}
+    with closing(worker._server):
+        ended = worker.serve(request)
+    message = f"{instances[0].name}: took more than 1 s of processor time"
+    assert (ended["status"], ended["message"]) == ("timeout", message)
 
 
 def test_constants_at_the_top_are_tuned() -> None:

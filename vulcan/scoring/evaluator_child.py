@@ -26,7 +26,7 @@ from vulcan.foreign_code import ForeignCall, one_line
 from vulcan.python_policy.check import check_policy
 from vulcan.python_policy.policy import ProgramFailed, ProgramPolicy
 from vulcan.registry import load_task
-from vulcan.scoring.job import Setup
+from vulcan.scoring.job import BACKSTOP, Setup
 from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, ServerLost
 from vulcan.scoring.sandbox.exit_causes import out_of_memory
 from vulcan.scoring.sandbox.layers import Layer, Layers
@@ -42,7 +42,7 @@ KEPT_POLICIES = 32
 """Checked policies that are kept with their code: a candidate is scored in stages, and then explained."""
 
 SHARE_OF_TIME = 0.95
-"""Share of its time limit that a program may use: the rest is for reporting a timeout and keeping this process."""
+"""Share of its wall clock that a program may use: the rest is for reporting a timeout and keeping this process."""
 
 
 Reply = dict[str, Any]
@@ -108,12 +108,18 @@ class EvaluatorWorker:
         return _bad("failed", f"its reply takes more than {MAX_REPLY} bytes") | {"ticket": request["ticket"]}
 
     def _placed(self, source: str, limit: float) -> Policy:
-        """Check a policy; a program is to run on the server, within a share of `limit` of wall clock from now."""
+        """Check a policy; a program is to run on the server, within `limit` of processor time.
+
+        The wall clock ends it too, long after a program that computes has used its processor time on any busy machine.
+        """
         policy = self.checked(source)
         if isinstance(policy, ProgramPolicy):
-            server, deadline = self._server, time.monotonic() + SHARE_OF_TIME * limit
+            server, deadline = self._server, time.monotonic() + SHARE_OF_TIME * BACKSTOP * limit
             assert server is not None
-            policy = policy.hosted_by(lambda: server.open(max(deadline - time.monotonic(), 1e-3), limit))
+            ends = server.used + limit
+            policy = policy.hosted_by(
+                lambda: server.open(max(deadline - time.monotonic(), 1e-3), ends - server.used, limit)
+            )
         return cast(Policy, policy)  # an evaluator of programs takes programs, any other takes Anvil policies
 
     def _score(self, source: str, instances: Sequence[Instance], probe: bool, limit: float) -> Reply:
@@ -240,7 +246,8 @@ def main(descriptor: int) -> None:
         return
     guard_helpers()
     defences = lock_down(setup.limits, parent_death_signal=parent_death_signal, layers=layers)
-    channel.send({"defences": asdict(defences)})
+    clock = BACKSTOP if isinstance(worker.task.signature, Program) else 1.0
+    channel.send({"defences": asdict(defences), "clock": clock})
     while (request := channel.receive()) is not None:
         channel.send(worker.serve(decode(request)))
 

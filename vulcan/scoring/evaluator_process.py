@@ -59,6 +59,7 @@ class ChildProcess:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._socket, selectors.EVENT_READ)
         self._selector.register(self._errors_pipe, selectors.EVENT_READ)
+        self.clock = 1.0  # seconds of wall clock a job has for each of its limit
 
     @property
     def pid(self) -> int:
@@ -247,7 +248,8 @@ class JailedEvaluator:
         self._jobs += 1
         ticket = secrets.token_hex(8)
         began = time.monotonic()
-        deadline = began + (request.limit if Layer.WALL_CLOCK in self._layers else _FOREVER)
+        seconds = child.clock * request.limit
+        deadline = began + (seconds if Layer.WALL_CLOCK in self._layers else _FOREVER)
         message = {"ticket": ticket, **asdict(request)}
         names = tuple(self.setup.instances[number].name for number in request.instances)
 
@@ -259,7 +261,7 @@ class JailedEvaluator:
             outcome = outcome_of(child.receive(deadline), ticket, request, names, time.monotonic() - began)
         except ChildTimeout:
             self._end()
-            return bad("timeout", f"took more than {request.limit:g} s"), True
+            return bad("timeout", f"took more than {seconds:g} s"), True
         except MalformedMessage as error:
             self._end()
             return bad("crashed", f"its process sent a malformed reply: {error}"), is_first
@@ -305,7 +307,8 @@ class JailedEvaluator:
             last_line = one_line((child.errors.strip().splitlines() or ["it printed nothing"])[-1])
             self._refuse(f"did not get ready, {describe(return_code)}: {last_line}")
         match reply:
-            case {"defences": dict(defences)}:
+            case {"defences": dict(defences), "clock": float(clock)}:
+                child.clock = clock
                 return Defences.from_json(defences)
             case {"error": str(text)}:
                 self._end()

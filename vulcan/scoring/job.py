@@ -14,6 +14,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from vulcan.evaluator import Instance
 from vulcan.findings import InstanceFinding
 
+BACKSTOP = 5.0
+"""How many times its seconds of processor time a program may take by the wall clock, on a busy machine or asleep."""
+
 Status = Literal["scored", "rejected", "timeout", "memory", "crashed", "failed"]
 
 
@@ -21,10 +24,11 @@ Status = Literal["scored", "rejected", "timeout", "memory", "crashed", "failed"]
 class Job:
     """One candidate to score on some instances, all of them within `limit` seconds of wall clock.
 
-    With `probe`, the digest of its decisions is requested too; a job may be for that alone, and have no instances.
-    With `explain`, the evaluator's findings are requested instead of metrics; with `against`, the source of another
-    policy, where the two differ. Raises ValueError where findings are requested of anything but training instances:
-    what is held out must not reach a prompt.
+    A program of free Python has `limit` seconds of processor time, and `BACKSTOP` times as many of wall clock. With
+    `probe`, the digest of its decisions is requested too; a job may be for that alone, and have no instances. With
+    `explain`, the evaluator's findings are requested instead of metrics; with `against`, the source of another policy,
+    where the two differ. Raises ValueError where findings are requested of anything but training instances: what is
+    held out must not reach a prompt.
     """
 
     id: int
@@ -64,7 +68,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Resource limits of a child. The wall-clock limit is per job (`Job.limit`), and enforced by the parent.
+    """Resource limits of a child. The limit of a job (`Job.limit`) is enforced by the parent, and by the fork server.
 
     `memory_bytes` is the address space a child may add to what it has after its set-up. `cpu_seconds` bounds the
     processor time of a child after its set-up, and ends a child whose parent no longer can. `setup_seconds` is wall

@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NoReturn
 
 from vulcan.foreign_code import ForeignCall
@@ -42,6 +42,8 @@ OUT_OF_MEMORY, FAILED = 77, 78
 """Exit codes of a child whose runner raised an error."""
 
 _CHUNK = 1 << 16
+_ORDER = struct.Struct("=cI")
+"""To the template: fork a child for a socket, with so many seconds of processor time; or end it."""
 _END = struct.Struct("=id")
 """How a child ended, from the template: exit code as of `subprocess.Popen`, and seconds of processor time."""
 
@@ -64,9 +66,10 @@ class Host:
 class Child:
     """A candidate's process, seen from the server."""
 
-    def __init__(self, host: Host, seconds: float, limit: float) -> None:
+    def __init__(self, host: Host, seconds: float, processor: int, limit: float) -> None:
         """Have the process forked. Its first message, unsolicited, reports its defences."""
         self._host = host
+        self._processor = processor
         self._limit = limit
         self._kills_before = kernel_kills()
         self._deadline = time.monotonic() + seconds if Layer.WALL_CLOCK in host.layers else None
@@ -76,7 +79,7 @@ class Child:
         self._report: bytes | None = None
         self._socket, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(host.orders, [b"f"], [theirs.fileno()])
+            socket.send_fds(host.orders, [_ORDER.pack(b"f", processor)], [theirs.fileno()])
         self._socket.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
@@ -108,12 +111,12 @@ class Child:
         """
         if self._report is not None:
             return
-        self._host.orders.send(b"e")
+        self._host.orders.send(_ORDER.pack(b"e", 0))
         exit_code, cpu_seconds = _END.unpack(self._host.orders.recv(_END.size))
         self._socket.close()
         if status == "crashed" and not message:
             status, message = self._verdict(exit_code, cpu_seconds)
-        self._report = json.dumps({"status": status, "message": message}).encode()
+        self._report = json.dumps({"status": status, "message": message, "seconds": cpu_seconds}).encode()
 
     def report(self) -> bytes:
         """Return how it ended: the fields of `vulcan.scoring.program_server_client.ProgramEnded`, as JSON."""
@@ -123,11 +126,10 @@ class Child:
     def _verdict(self, exit_code: int, cpu_seconds: float) -> tuple[str, str]:
         if exit_code == OUT_OF_MEMORY:
             return "memory", out_of_memory(self._host.limits)
-        allowed = self._host.limits.cpu_seconds
         if exit_code == -signal.SIGKILL and kernel_kills() > self._kills_before:
             return "memory", HOST_RAN_OUT
-        if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_seconds >= allowed):
-            return "timeout", f"took more than {allowed} s of processor time"
+        if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_seconds >= self._processor):
+            return "timeout", f"took more than {self._limit:g} s of processor time"
         if exit_code == -signal.SIGKILL:
             return "crashed", "its process closed its channel, or was killed by SIGKILL"
         return "crashed", describe(exit_code)
@@ -135,7 +137,7 @@ class Child:
     def _wait(self) -> None:
         """Wait until something has been written or read, or the deadline has passed."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            self.end("timeout", f"took more than {self._limit:g} s")
+            self.end("timeout", f"took too long by the clock, for a limit of {self._limit:g} s")
             return
         left = None if self._deadline is None else (self._deadline - time.monotonic()) * 1000
         for descriptor, events in self._poll.poll(left):
@@ -214,24 +216,25 @@ class ProgramTemplate:
         self._pid: int | None = None
 
     def serve(self) -> None:
-        """Carry out the server's orders, each a byte, until it hangs up: to fork a child for a socket, or to end it."""
+        """Carry out the server's orders until it hangs up: to fork a child for a socket, or to end it."""
         while True:
-            order, descriptors, _, _ = socket.recv_fds(self._orders, 1, 1)
+            order, descriptors, _, _ = socket.recv_fds(self._orders, _ORDER.size, 1)
             if descriptors:
-                self._fork(socket.socket(fileno=descriptors[0]))
+                limits = replace(self._host.limits, cpu_seconds=_ORDER.unpack(order)[1])
+                self._fork(replace(self._host, limits=limits), socket.socket(fileno=descriptors[0]))
             elif order:
                 self._orders.send(self._end())
             else:
                 return
 
-    def _fork(self, channel: socket.socket) -> None:
-        namespaces = self._host.process_namespaces
+    def _fork(self, host: Host, channel: socket.socket) -> None:
+        namespaces = host.process_namespaces
         if namespaces is not None:
             namespaces.for_next_child()
         with channel:
             self._pid = os.fork()
             if self._pid == 0:
-                _be_the_child(self._host, channel)
+                _be_the_child(host, channel)
         if namespaces is not None:
             namespaces.restore()
 
@@ -332,10 +335,10 @@ class Server:
                 return FrameKind.ENDED, self.child.report()
         return FrameKind.ERROR, b"a frame out of turn"
 
-    def _open(self, seconds: float, limit: float) -> tuple[FrameKind, bytes]:
+    def _open(self, seconds: float, processor: int, limit: float) -> tuple[FrameKind, bytes]:
         if self.child is not None:
             self.child.end("ended", "told to end")
-        self.child = Child(self.host, seconds, limit)
+        self.child = Child(self.host, seconds, processor, limit)
         defences = self.child.answer(None)
         if defences is None:
             return FrameKind.ENDED, self.child.report()
@@ -389,7 +392,7 @@ def _serve(control: Frames, set_up: dict[str, Any], parent_death_signal: bool) -
     if os.fork() == 0:
         _be_the_template(host, templates)
     templates.close()
-    child = Child(host, _FIRST_SECONDS, _FIRST_SECONDS)
+    child = Child(host, _FIRST_SECONDS, limits.cpu_seconds, limits.cpu_seconds)
     defences = child.answer(None)
     if defences is None:
         control.send(FrameKind.ERROR, f"its first child {json.loads(child.report())['message']}".encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -30,11 +31,12 @@ class ProgramEnded(Exception):
     """The end of a candidate's process.
 
     `status` is `timeout`, `memory` or `crashed` if the candidate caused it, and `ended` if it was requested;
-    `message` gives the reason on one line.
+    `message` gives the reason on one line. `seconds` of processor time were used.
     """
 
     status: End
     message: str
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         return self.message
@@ -77,6 +79,7 @@ class ForkServer(Closing):
         self._frames = Frames(-1)
         self._defences = Defences()
         self._current: ForkedChild | None = None
+        self.used = 0.0  # seconds of processor time, of all children that have ended
         self._lock = threading.Lock()
 
     @property
@@ -109,17 +112,19 @@ class ForkServer(Closing):
         self._require_defences()
         return self._defences
 
-    def open(self, seconds: float, limit: float | None = None) -> ForkedChild:
+    def open(self, seconds: float, processor: float | None = None, limit: float | None = None) -> ForkedChild:
         """Open a locked-down process for one candidate, to be killed `seconds` of wall clock from now.
 
-        `limit` is the one that its end by that kill names: all the time that was granted, of which some may be used.
-        Starts the server if it is not running. Raises ServerLost, ValueError while another child is open, and UserError
-        as `start` does.
+        It has `processor` seconds of processor time, rounded up; by default those of a child's limits. `limit` is what
+        its end by time names: all the processor time that was granted, of which some may be used already. Starts the
+        server if it is not running. Raises ServerLost, ValueError while another child is open, and UserError as `start`
+        does.
         """
         if self._current is not None:
             raise ValueError("a fork server has one child at a time: end the one that is open first")
         self.start()
-        opening = {"seconds": seconds, "limit": limit or seconds}
+        seconds_left = self.limits.cpu_seconds if processor is None else max(1, math.ceil(processor))
+        opening = {"seconds": seconds, "processor": seconds_left, "limit": limit or seconds_left}
         kind, body = self._exchange(FrameKind.OPEN, json.dumps(opening).encode())
         if kind is FrameKind.ERROR:
             raise ServerLost(body.decode(errors="replace"))
@@ -203,6 +208,7 @@ class ForkedChild(Closing):
             self._ended = _ended(body)
         if self._server._current is self:
             self._server._current = None
+            self._server.used += self._ended.seconds
         return self._ended
 
     def close(self) -> None:

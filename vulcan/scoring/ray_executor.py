@@ -18,7 +18,7 @@ from typing import Any
 from vulcan.errors import UserError
 from vulcan.foreign_code import ForeignCall
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.job import JobRequest, Outcome, Setup, WorkerLost, WorkerRetired
+from vulcan.scoring.job import BACKSTOP, JobRequest, Outcome, Setup, WorkerLost, WorkerRetired
 from vulcan.scoring.local_pool import Pool, Worker
 from vulcan.scoring.ray_runtime import HEAD_CHECK_SECONDS, RayRuntime, RayUnavailable
 from vulcan.scoring.sandbox.lockdown import Defences, die_with_parent
@@ -167,7 +167,7 @@ class RemoteEvaluator:
 
     def _longest(self, request: JobRequest) -> float:
         """Return the maximum seconds of a job, which may have to start a child and then lose it."""
-        return 2 * (self._setup_seconds + request.limit)
+        return 2 * (self._setup_seconds + BACKSTOP * request.limit)
 
     def processes(self) -> tuple[int, int | None]:
         """Return the process ids of the actor and of its child."""

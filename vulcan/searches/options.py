@@ -310,7 +310,12 @@ class SearchOptions:
     ] = 64
     limit: Annotated[
         float,
-        Option("Timeout per candidate in seconds, for all its instances together.", above=0, maximum=MAX_SECONDS),
+        Option(
+            "Timeout per candidate in seconds, for all its instances together; of programs in free Python, of "
+            "processor time.",
+            above=0,
+            maximum=MAX_SECONDS,
+        ),
     ] = 120.0
 
     def __post_init__(self) -> None:
