@@ -183,10 +183,7 @@ class Conversation:
         return self.bench.curve(feature, also)
 
     def tune(self, program: Source) -> str:
-        """Tune a program on the training data, and measure the result, else the program. It is a draft.
-
-        Tuned are the constants that are named at its top, or else all of its numbers.
-        """
+        """Tune the constants a program names, else all numbers, on the training data; measure the best. It is a draft."""
         source, bench = self._source(program), self.bench
         self._checked(source)
         self._check_drafts()

@@ -311,8 +311,7 @@ class SearchOptions:
     limit: Annotated[
         float,
         Option(
-            "Timeout per candidate in seconds, for all its instances together; of programs in free Python, of "
-            "processor time.",
+            "Timeout per candidate in seconds (of processor time in free Python), for all its instances together.",
             above=0,
             maximum=MAX_SECONDS,
         ),
