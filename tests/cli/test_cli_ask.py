@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from console import MOOD_TASK, Console, Result, one_line
+from locations import recorded_run
 
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
@@ -69,6 +70,12 @@ def test_a_run_is_opened_with_its_baselines_and_the_tasks_own_policies_measured(
     text = vulcan.good("search", "--task", MOOD_TASK, "--model", "ask", *PLAN).stdout
     assert "`vulcan ask runs/mood_task-" in text
     assert "`vulcan tell runs/mood_task-" in text
+
+
+def test_a_run_that_is_finished_is_shown_as_it_is_without_its_trace(vulcan: Console) -> None:
+    again = vulcan.good("finish", recorded_run())
+    assert again.stderr.startswith(f"{recorded_run()} was finished before\n")
+    assert vulcan.document("finish", recorded_run()) == vulcan.document("show", recorded_run())
 
 
 def test_a_prompt_is_answered_and_the_verdict_told(asking: Asking) -> None:

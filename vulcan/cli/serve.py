@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,25 +117,26 @@ def finish(
       vulcan finish cache_eviction-20260101-120000-ab12
     """
     from vulcan.cli.summary import print_run
+    from vulcan.searches.costs import Costs
+    from vulcan.searches.interactive import finish_run
+    from vulcan.store import RunRecord
+    from vulcan.store.runs import find_run, open_store
 
-    with _conversation(run, runs_dir, allow_unsandboxed, to_finish=True) as (path, conversation):
-        if conversation.finished and not as_json:
-            tell_aside(f"{path} was finished before")
-        conversation.finish()
-        study = conversation.study
-        record, costs = study.record, study.costs
+    path = find_run(run, runs_dir)
+    if not finish_run(path, allow_unsandboxed=allow_unsandboxed) and not as_json:
+        tell_aside(f"{path} was finished before")
+    with closing(open_store(path)) as store:
+        record, costs = RunRecord.of(store.events()), Costs.of(store.calls())
     print_run(path, record, costs, as_json=as_json)
 
 
 @contextmanager
-def _conversation(
-    run: str, runs: Path, allow_unsandboxed: bool, *, to_finish: bool = False
-) -> Iterator[tuple[Path, InteractiveSearch]]:
+def _conversation(run: str, runs: Path, allow_unsandboxed: bool) -> Iterator[tuple[Path, InteractiveSearch]]:
     from vulcan.searches.interactive import open_interactive_search
     from vulcan.store.runs import find_run
 
     path = find_run(run, runs)
-    with open_interactive_search(path, allow_unsandboxed=allow_unsandboxed, to_finish=to_finish) as conversation:
+    with open_interactive_search(path, allow_unsandboxed=allow_unsandboxed) as conversation:
         yield path, conversation
 
 

@@ -33,7 +33,7 @@ from vulcan.results.task import task_document, tasks_document
 from vulcan.searches.config import make_config, sort_options
 from vulcan.searches.conversation import TOOLS
 from vulcan.searches.costs import Costs
-from vulcan.searches.interactive import InteractiveSearch, ask_document, open_interactive_search
+from vulcan.searches.interactive import InteractiveSearch, ask_document, finish_run, open_interactive_search
 from vulcan.searches.options import ASK, OPTIONS
 from vulcan.searches.session import ExecutionConfig, RunDisplay
 from vulcan.store import RunRecord
@@ -70,9 +70,8 @@ class Tools:
         self._runs = runs
         self._machines = ExecutionConfig("local", allow_unsandboxed=allow_unsandboxed)
 
-    def _conversation(self, path: Path, *, to_finish: bool = False) -> AbstractContextManager[InteractiveSearch]:
-        allowed = self._machines.allow_unsandboxed
-        return open_interactive_search(path, allow_unsandboxed=allowed, to_finish=to_finish)
+    def _conversation(self, path: Path) -> AbstractContextManager[InteractiveSearch]:
+        return open_interactive_search(path, allow_unsandboxed=self._machines.allow_unsandboxed)
 
     def list_tasks(self) -> dict[str, Any]:
         """List the tasks that a policy can be searched for: {"tasks": [{"name", "path", "summary"}]}."""
@@ -193,9 +192,9 @@ class Tools:
         nothing can be asked or told afterwards.
         """
         path = find_run(run, self._runs)
-        with self._conversation(path, to_finish=True) as conversation:
-            conversation.finish()
-            return dict(run_document(path, conversation.study.record, conversation.study.costs))
+        finish_run(path, allow_unsandboxed=self._machines.allow_unsandboxed)
+        with closing(open_store(path)) as store:
+            return dict(run_document(path, RunRecord.of(store.events()), Costs.of(store.calls())))
 
     def export(
         self,

@@ -47,8 +47,7 @@ class InteractiveSearch:
     @property
     def finished(self) -> bool:
         """True once the winner is chosen; then nothing more can be asked or told."""
-        stopped = self.study.record.stopped
-        return stopped is not None and stopped.reason == "finished"
+        return is_finished(self.study.record)
 
     def _check_open(self) -> None:
         if self.finished:
@@ -166,6 +165,11 @@ class InteractiveSearch:
             (self.path / MEASURED).unlink(missing_ok=True)
 
 
+def is_finished(record: RunRecord) -> bool:
+    """Check whether the search has ended, with its winner chosen."""
+    return record.stopped is not None and record.stopped.reason == "finished"
+
+
 @contextmanager
 def open_interactive_search(
     path: Path, *, allow_unsandboxed: bool = False, to_finish: bool = False
@@ -179,9 +183,7 @@ def open_interactive_search(
     """
     with closing(open_store(path)) as store, lock_run(path, PATIENCE):
         task, config, evidence = load_run_spec(path, store, models=not to_finish)
-        stopped = RunRecord.of(store.events()).stopped
-        finished = stopped is not None and stopped.reason == "finished"
-        if config.model != (ASK,) and not finished and not to_finish:
+        if config.model != (ASK,) and not to_finish and not is_finished(RunRecord.of(store.events())):
             raise UserError(
                 f"the prompts of {path} are answered by {', '.join(config.model)}: "
                 f"`vulcan resume {shlex.quote(str(path))}` continues it"
@@ -192,6 +194,16 @@ def open_interactive_search(
                 yield InteractiveSearch(study, path)
         except WorkerLost as error:
             raise UserError(f"scoring failed by no fault of a reply, which is kept: {error}; try again") from error
+
+
+def finish_run(path: Path, *, allow_unsandboxed: bool = False) -> bool:
+    """End a search, of any model; False for one that has ended, whose data are not read again."""
+    with closing(open_store(path)) as store:
+        if is_finished(RunRecord.of(store.events())):
+            return False
+    with open_interactive_search(path, allow_unsandboxed=allow_unsandboxed, to_finish=True) as conversation:
+        conversation.finish()
+    return True
 
 
 def asks_for_advice(proposal: Proposal) -> bool:
