@@ -1,4 +1,4 @@
-"""Drives an exported policy through events side by side with the reference."""
+"""Drives an exported policy through events as the reference is driven."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from random import Random
 from types import ModuleType, SimpleNamespace
 
 from anvil_toy import HEAD
-from anvil_twin import bits
 from anvil_values import value_of
 from exported import load, provenance
 
@@ -16,10 +15,9 @@ from vulcan.export.python.module import python_module
 from vulcan.export.python.state import has_state
 from vulcan.export.python.statistic_names import state_argument
 from vulcan.export.template import Template
-from vulcan.task import Entity, Global, History, Scalar, Signature, Task
+from vulcan.task import Entity, Global, History, Scalar, Signature
 
 Values = dict[str, float]
-Event = tuple[float | str | None, Values | None]
 
 
 class Exported:
@@ -134,61 +132,6 @@ def module_of(policy: Policy) -> tuple[str, ModuleType]:
     """Return the text of the exported functions without what a task's template adds, and the module."""
     text = python_module(policy, provenance(), Template())
     return text, load(text)
-
-
-def compare(policy: Policy, events: list[Event], asked: Values | None = None, seed: int = 0) -> int:
-    """Run the events, asserting the same bits before, between and after; gives how many scores were compared.
-
-    An event is a key with what was observed, or None in its place where that entity leaves; or an occasion's name, with
-    what was observed then. `asked` are values that only the calls of the policy see.
-    """
-    text, module = module_of(policy)
-    reference, exported = policy.reference(), Exported(policy, module)
-    compared = 0
-    for key, values in events:
-        if values is None:
-            exported.leave(key)
-            reference.forget(key)
-            continue
-        if isinstance(key, str):
-            exported.occur(key, values)
-            reference.observe_occasion(key, values)
-            continue
-        for before in (True, False):
-            if not before:
-                reference.observe(key, values)
-                exported.observe(key, values)
-            shown = values | (asked or {})
-            for name in exported.functions:
-                expected, got = reference.ask(name, shown, key), exported.score(name, key, shown)
-                assert isinstance(got, float), f"{got!r} by\n{policy.source}\n{text}"
-                assert bits(got) == bits(expected), (
-                    f"exported {got!r}, reference {expected!r} of {shown} after {compared} by\n{policy.source}\n{text}"
-                )
-                compared += 1
-    return compared
-
-
-def life(task: Task, random: Random, events: int, values_for: object, keys: int = 3) -> list[Event]:
-    """Return a random sequence of events of a few entities, whose values `values_for(signature, random)` draws."""
-    entity = task.interface.entity
-    live: set[float] = set()
-    made: list[Event] = []
-    occasions = sorted(set(task.interface.occasions.values()))
-    for _ in range(events):
-        while occasions and random.random() < 0.6:
-            made.append((random.choice(occasions), values_for(task.interface, random)))  # type: ignore[operator]
-        key = float(random.randrange(keys)) if entity is not None else None
-        if key in live and random.random() < 0.15:
-            live.remove(key)
-            made.append((key, None))
-            continue
-        values = values_for(task.interface, random)  # type: ignore[operator]
-        if entity is not None and key is not None:
-            values[f"{entity.name}.{entity.key}"] = key
-            live.add(key)
-        made.append((key, values))
-    return made
 
 
 def few_values(signature: Signature, random: Random) -> Values:

@@ -13,7 +13,8 @@ import pytest
 from anvil_toy import TOY, returning
 from anvil_values import values_for
 from effort import ALL
-from exported_run import Exported, compare, every_statistic, few_values, life, module_of
+from exported_run import Exported, every_statistic, few_values, module_of
+from exported_state import compare_lives
 
 from vulcan.anvil import check
 from vulcan.task import Feature, Global, Objective, Scalar, Task, Value
@@ -23,7 +24,7 @@ from vulcan.task import Feature, Global, Objective, Scalar, Task, Value
 def test_every_statistic_has_the_bits_of_the_reference(feature: str) -> None:
     for at in (0.0, 0.01, 0.1, 0.5, 1.0):
         policy = check(every_statistic(feature, at), TOY)
-        assert compare(policy, life(TOY, Random(feature), 150 if ALL else 70, few_values)) > 70
+        assert compare_lives(policy, Random(feature), 300 if ALL else 140, drawn=few_values) == (300 if ALL else 140)
 
 
 AT_EDGES = (
@@ -54,8 +55,8 @@ LONG = (
 )
 def test_expressions_have_the_bits_of_the_reference(texts: tuple[str, ...], count: int, drawn: Any, keys: int) -> None:
     for text in texts:
-        events = life(TOY, Random(text), count, drawn, keys)
-        assert compare(check(returning(text), TOY), events) > count
+        policy = check(returning(text), TOY)
+        assert compare_lives(policy, Random(text), 2 * count, drawn=drawn, keys=range(keys)) == 2 * count
 
 
 # Tasks without an entity, or without a group of features
@@ -92,7 +93,7 @@ def test_a_task_without_an_entity_has_the_bits_of_the_reference(arguments: tuple
     random = Random(4)
     for text in [*texts, " + ".join(texts)]:
         policy = check(f"def window({', '.join(a.name for a in arguments)}):\n    return {text}\n", task)
-        assert compare(policy, life(task, random, 100, few_values)) == 200
+        assert compare_lives(policy, random, 200, drawn=few_values) == 200
 
 
 # What is kept, and for how long
@@ -100,16 +101,15 @@ def test_a_task_without_an_entity_has_the_bits_of_the_reference(arguments: tuple
 
 def test_nothing_of_an_entity_stays_once_it_left() -> None:
     policy = check(every_statistic("whole"), TOY)
-    exported = Exported(policy, module_of(policy)[1])
+    exported, random = Exported(policy, module_of(policy)[1]), Random(1)
     exported.entity_class = type("Item", (exported.entity_class,), {})
     gc.freeze()  # what is there already need not be looked through each time
     try:
-        for key, values in life(TOY, Random(1), 40, few_values):
-            if values is not None:
-                exported.observe(key, values)
-                left = weakref.ref(exported.live[key])
-                exported.leave(key)
-                gc.collect()
-                assert left() is None
+        for key in range(40):
+            exported.observe(key, few_values(TOY.interface, random) | {"item.id": key})
+            left = weakref.ref(exported.live[key])
+            exported.leave(key)
+            gc.collect()
+            assert left() is None
     finally:
         gc.unfreeze()
