@@ -155,7 +155,6 @@ _RAY, _BROWSER = ExitStack(), ExitStack()
 def ray_runtime(cache_of_tests: Path, pytestconfig: pytest.Config) -> RayRuntime:
     """One Ray for all tests that need a real one: it takes six seconds of processor time to start."""
     if RUNNING not in pytestconfig.stash:
-        os.environ["TESTS_API_KEY"] = "sk-of-the-tests"  # which none of its processes may have
         runtime = _RAY.enter_context(RayRuntime(workers=2))
         runtime.wait()
         pytestconfig.stash[RUNNING] = runtime

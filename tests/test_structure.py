@@ -238,28 +238,6 @@ def test_no_module_is_named_like_one_of_the_standard_library() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("place", ["benchmarks", "docs/generators", "evaluators", "tasks", "traces", "vulcan"])
-def test_no_name_is_defined_twice_in_one_body(place: str) -> None:
-    """The second definition of a function, or a property named like a field, would silently replace the first."""
-    twice = []
-    for path in sorted((ROOT / place).rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        for body in [tree.body, *(node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
-            names = [name for node in body for name in _defined(node)]
-            twice += [f"{path.relative_to(ROOT)}: {name}" for name in set(names) if names.count(name) > 1]
-    assert twice == []
-
-
-def _defined(node: ast.stmt) -> Iterator[str]:
-    """What a statement defines: a function (but not an overload or a property's setter), a class, or a field."""
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not any(
-        word in ast.dump(decorator) for decorator in node.decorator_list for word in ("overload", "setter")
-    ):
-        yield node.name
-
-
 def test_test_modules_have_names_of_their_own() -> None:
     """Those of two directories without packages cannot be collected together."""
     names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))

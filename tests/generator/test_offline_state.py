@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from breeding import arbitrary, proposed, request
+from breeding import arbitrary, proposed, rounds
 from effort import slow
 from offline_tasks import RANK_TASK, VALUE_TASK
 from several_task import SEVERAL_TASK
@@ -71,15 +71,9 @@ PLAIN = f"def urgency{HEAD}    return (clock - parcel.arrived) * parcel.price / 
 
 
 def evolved(task: Task, *, state: bool, seed: int, count: int = 3, samples: int = 12) -> list[Policy]:
-    generator = OfflineEvolve(task if state else replace(task, events=()))
-    found: list[Parent] = []
-    made: list[Policy] = []
-    for number in range(count):
-        best = tuple(sorted(found, key=lambda parent: -parent.score)[:2])
-        policies = [proposed(generator, task, request(number * samples + i, best, seed=seed)) for i in range(samples)]
-        found += [Parent(number * samples + i, p.source, arbitrary(p)) for i, p in enumerate(policies)]
-        made += policies
-    return made
+    shown = task if state else replace(task, events=())
+    made = rounds(shown, arbitrary, seed=seed, count=count, samples=samples)
+    return [policy for policies in made for policy in policies]
 
 
 @pytest.mark.parametrize("name", ["toy_rank", "toy_value", slow("toy_several")])

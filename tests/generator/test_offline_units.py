@@ -1,11 +1,12 @@
 """The offline generator never adds, compares or chooses between quantities whose units do not go together."""
 
 import pytest
-from breeding import arbitrary, rounds
+from breeding import arbitrary, proposed, request, rounds
 from effort import ALL
 from offline_tasks import RANK_TASK, TOY_TASKS
 
 from vulcan.anvil import check, ir
+from vulcan.generator import OfflineEvolve
 from vulcan.generator.normal_form import flatten
 from vulcan.generator.units import clashes
 from vulcan.generator.vocabulary import vocabulary
@@ -76,10 +77,6 @@ def test_identities_and_what_a_property_rules_out_are_only_looked_for_among_iden
 
 
 def test_most_new_programs_go_the_way_a_property_says() -> None:
-    from breeding import proposed, request
-
-    from vulcan.generator import OfflineEvolve
-
     generator = OfflineEvolve(RANK_TASK)
     up = down = 0
     for seed in range(400 if ALL else 150):

@@ -80,15 +80,6 @@ def test_nobody_joins_without_its_token(ray_runtime: RayRuntime, token: dict[str
     assert "AuthenticationError" in done.stderr or "InvalidAuthToken" in done.stderr
 
 
-def test_keys_are_in_no_environment_of_its_processes(ray_runtime: RayRuntime) -> None:
-    ray_runtime.wait()
-    key, found = os.environ["TESTS_API_KEY"].encode(), []
-    for pid in descendants(os.getpid()):
-        with suppress(OSError):  # it may have ended
-            found.append(Path(f"/proc/{pid}/environ").read_bytes())
-    assert found and not any(key in environment for environment in found)
-
-
 def test_the_token_is_long_and_for_rays_processes_alone(
     ray_runtime: RayRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -10,22 +11,18 @@ import pytest
 from vulcan.errors import UserError
 from vulcan_traces import load_trace
 
-
-def written(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "my.csv"
-    path.write_text(text, encoding="utf-8")
-    return path
+Write = Callable[[str, str], Path]
 
 
 @pytest.mark.parametrize("date", ["2024-02-29T12:30:15Z", "2024-02-29 12:30:15.5", "2024-02-29T14:30:15+02:00"])
-def test_a_date_and_two_numbers_need_no_description(tmp_path: Path, date: str) -> None:
-    trace = load_trace(written(tmp_path, f"{date},7,512\n{date},8,100\n"))
+def test_a_date_and_two_numbers_need_no_description(write: Write, date: str) -> None:
+    trace = load_trace(write("my.csv", f"{date},7,512\n{date},8,100\n"))
     assert trace.sizes.tolist() == [512, 100]
     assert trace.times[0] >= 1709209800.0
 
 
-def test_a_header_is_recognised_where_columns_are_given(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = written(tmp_path, "time,id,size\n1,7,512\n2,8,512\n")
+def test_a_header_is_recognised_where_columns_are_given(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    path = write("my.csv", "time,id,size\n1,7,512\n2,8,512\n")
     trace = load_trace(path, columns="time=1,id=2,size=3")
     assert trace.requests == 2
     assert ",header" in caplog.text
@@ -33,9 +30,9 @@ def test_a_header_is_recognised_where_columns_are_given(tmp_path: Path, caplog: 
 
 
 @pytest.mark.parametrize(("size", "says"), [("512.5", "not a whole number"), ("512.", "not a whole number")])
-def test_a_part_of_a_byte_is_refused(tmp_path: Path, size: str, says: str) -> None:
+def test_a_part_of_a_byte_is_refused(write: Write, size: str, says: str) -> None:
     with pytest.raises(UserError, match=says):
-        load_trace(written(tmp_path, f"1,7,{size}\n"), columns="time=1,id=2,size=3")
+        load_trace(write("my.csv", f"1,7,{size}\n"), columns="time=1,id=2,size=3")
 
 
 @pytest.mark.parametrize(
@@ -51,17 +48,17 @@ def test_a_part_of_a_byte_is_refused(tmp_path: Path, size: str, says: str) -> No
         ("[29/Feb/2024:14:30:15 +0200]", 1709209815.0),
     ],
 )
-def test_dates_are_times(tmp_path: Path, spelled: str, seconds: float) -> None:
-    trace = load_trace(written(tmp_path, f"time,id\n{spelled},7\n"))
+def test_dates_are_times(write: Write, spelled: str, seconds: float) -> None:
+    trace = load_trace(write("my.csv", f"time,id\n{spelled},7\n"))
     assert trace.times.tolist() == [seconds]
 
 
 @pytest.mark.parametrize(
     "spelled", ["2024-13-01T00:00:00", "2024-02-29T1x:00:00", "2024-02-29T10:00:00+", "2024-02-2x"]
 )
-def test_what_is_no_date_is_refused(tmp_path: Path, spelled: str) -> None:
+def test_what_is_no_date_is_refused(write: Write, spelled: str) -> None:
     with pytest.raises(UserError, match="the time is not a number"):
-        load_trace(written(tmp_path, f"time,id\n{spelled},7\n"))
+        load_trace(write("my.csv", f"time,id\n{spelled},7\n"))
 
 
 def test_a_frame_is_a_trace() -> None:

@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.spot import PUBLIC, all_runs, means
-from vulcan.anvil import check
-from vulcan.registry import find_task
 from vulcan_spot.job import Prices, SpotJob
-from vulcan_spot.simulate import simulate
 from vulcan_spot.simulator import public_score
-
-TASK = find_task("spot_single")
 
 
 @pytest.fixture(scope="module")
@@ -23,16 +18,6 @@ def runs(spot_traces):
 def test_mean_costs_over_360_runs(runs, name):
     assert sum(len(windows.begins) for _, _, windows in runs) == 360
     assert tuple(round(mean, 2) for mean in means(runs, name)) == PUBLIC[name]
-
-
-@pytest.mark.parametrize("name", ["greedy", "uniform_progress"])
-def test_seed_policies_pay_the_same(runs, name):
-    policy = check(TASK.seed_policies()[name], TASK)
-    for _, job, windows in runs:
-        assert (
-            simulate(policy, windows, job, net="published").decisions
-            == simulate(name, windows, job, net="published").decisions
-        )
 
 
 def test_the_public_score():
