@@ -5,6 +5,7 @@ Kernels import numba and LLVM's builder from here, never directly: numba reads i
 
 from __future__ import annotations
 
+import functools
 import importlib
 import logging
 import os
@@ -13,7 +14,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ def _load_numba() -> Any:
     caching = importlib.import_module("numba.core.caching")
     _save_kernels_if_there_is_room(caching.Cache)
     _share_kernels_between_copies(caching._CacheLocator)
+    _compare_flags_at_once(importlib.import_module("numba.core.targetconfig").TargetConfig)
     return importlib.import_module("numba")
 
 
@@ -59,8 +60,15 @@ def _share_kernels_between_copies(locator: Any) -> None:
     locator.get_suitable_cache_subpath = staticmethod(lambda file: subpath(ours.sub("/", file)))
 
 
+def _compare_flags_at_once(config: Any) -> None:
+    """Have numba read all flags at once, not by a property each, where it compares them: a tenth of what it takes."""
+    defaults = functools.cache(lambda kind: {name: option.default for name, option in kind.options.items()})
+    config.values = lambda self: {**defaults(type(self)), **self._values}
+
+
 _numba = _load_numba()
-njit, cfunc, types, carray, from_dtype = _numba.njit, _numba.cfunc, _numba.types, _numba.carray, _numba.from_dtype
+cfunc, types, carray, from_dtype = _numba.cfunc, _numba.types, _numba.carray, _numba.from_dtype
+njit: Any = functools.partial(_numba.njit, no_cfunc_wrapper=True)  # only functions passed as values need one
 F1, F2, F3 = (types.Array(types.float64, dimensions, "C") for dimensions in (1, 2, 3))
 I1, I2, I3 = (types.Array(types.int64, dimensions, "C") for dimensions in (1, 2, 3))
 B1, B2 = (types.Array(types.uint8, dimensions, "C") for dimensions in (1, 2))
@@ -74,32 +82,57 @@ intrinsic: Any = importlib.import_module("numba.extending").intrinsic
 ir: Any = importlib.import_module("llvmlite.ir")
 cgutils: Any = importlib.import_module("numba.core.cgutils")
 
+_compile = functools.partial(njit, nogil=True, error_model="numpy")
+
+
+@functools.cache
+def _called_from_python(callee: Any) -> Any:
+    return _compile(**{name: value for name, value in callee.targetoptions.items() if name == "_nrt"})(callee.py_func)
+
+
+_Callee: Any = type(
+    "Callee",
+    (importlib.import_module("numba.core.dispatcher").Dispatcher,),
+    {"__call__": lambda self, *arguments: _called_from_python(self)(*arguments)},
+)
+"""A function that kernels call: its wrapper for Python, which often takes longer to compile, is compiled if called."""
+
+
+def _callee(**options: Any) -> Any:
+    def decorate(implementation: Any) -> Any:
+        compiled = _compile(no_cpython_wrapper=True, **options)(implementation)
+        compiled.__class__ = _Callee
+        return compiled
+
+    return decorate
+
+
 # Without numba's reference counting (`_nrt=False`), which costs two atomic operations wherever an array is passed on;
 # functions compiled this way cannot allocate arrays.
-lazy_kernel: Any = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+lazy_kernel: Any = _compile(cache=True, _nrt=False)
 """Decorator of a function called from Python: compiled on its first call, and cached on disk."""
 
-helper: Any = njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)
+helper: Any = _callee(forceinline=True, _nrt=False)
 """Decorator of a function called from kernels: force-inlined, even where LLVM would keep a large one a call."""
 
-function: Any = njit(nogil=True, error_model="numpy", _nrt=False)
+function: Any = _callee(_nrt=False)
 """Decorator of a function called from kernels: compiled once per kernel; LLVM decides whether to inline it."""
 
-allocating_helper: Any = njit(nogil=True, error_model="numpy")
+allocating_helper: Any = _callee()
 """Like `function`, for a function that may allocate arrays."""
 
 
 def kernel(signature: Any) -> Any:
     """Decorate a function called from Python: compiled on import of its module, or loaded from the disk cache."""
-    return _announced(njit(signature, cache=True, nogil=True, error_model="numpy", _nrt=False))
+    return _announced(_compile(signature, cache=True, _nrt=False))
 
 
 def allocating_kernel(signature: Any) -> Any:
     """Decorate as `kernel` does, for a function that may allocate arrays."""
-    return _announced(njit(signature, cache=True, nogil=True, error_model="numpy"))
+    return _announced(_compile(signature, cache=True))
 
 
-@cache
+@functools.cache
 def _announce(package: str) -> None:
     log.warning("compiling kernels of %s that this machine has not run yet: about a minute", package)
 
