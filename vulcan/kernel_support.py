@@ -63,7 +63,7 @@ def _share_kernels_between_copies(locator: Any) -> None:
 def _compare_flags_at_once(config: Any) -> None:
     """Have numba read all flags at once, not by a property each, where it compares them: a tenth of what it takes."""
     defaults = functools.cache(lambda kind: {name: option.default for name, option in kind.options.items()})
-    config.values = lambda self: {**defaults(type(self)), **self._values}
+    config.values = lambda self: {**defaults(self.__class__), **self._values}
 
 
 _numba = _load_numba()
