@@ -12,16 +12,26 @@ from __future__ import annotations
 import multiprocessing
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from vulcan.evaluator import load_evaluator
 from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.registry import find_task, known_tasks
 from vulcan.searches.config import complete_settings
+from vulcan_traces.memory.workloads import KINDS
 
-LONGEST_FIRST = ("active_queue_management", "memory_tiering", "cache_eviction")
+LONGEST_FIRST = ("vulcan_link", "vulcan_tiering", "vulcan_cache", "vulcan_serving")
 TRACES = "traces"
 MARK = "compiled for tests"
+SETTINGS = {"memory_tiering": {"trace": [f"{kind}:intervals=20,loads=1000" for kind in KINDS]}}
+"""Where to run all default workloads would take as long as to compile what they need: a little of each kind."""
+
+
+def compile_together(names: Sequence[str]) -> None:
+    """Goes through tasks of one simulator, one by one: two at once would both compile it."""
+    for name in names:
+        compile_for(name)
 
 
 def compile_for(name: str) -> None:
@@ -30,7 +40,8 @@ def compile_for(name: str) -> None:
         return read_a_trace()
     task = find_task(name)
     evaluator = load_evaluator(task)
-    first = next(i for i in evaluator.instances(complete_settings(task, {}), task.split) if i.split == "train")
+    settings = complete_settings(task, SETTINGS.get(name, {}))
+    first = next(i for i in evaluator.instances(settings, task.split) if i.split == "train")
     evaluator.prepare([first])
     for baseline in evaluator.baselines():
         evaluator.evaluate_baseline(baseline, first)
@@ -54,7 +65,9 @@ if __name__ == "__main__":
     if not mark.exists():
         with tempfile.TemporaryDirectory() as empty:
             os.environ["VULCAN_CACHE_DIR"] = empty
-            names = sorted([*known_tasks(), TRACES], key=lambda name: (name not in LONGEST_FIRST, name))
+            simulators: dict[str, list[str]] = {simulator: [] for simulator in LONGEST_FIRST} | {TRACES: [TRACES]}
+            for name in known_tasks():
+                simulators.setdefault(find_task(name).evaluator.partition(".")[0], []).append(name)
             with multiprocessing.get_context("spawn").Pool() as pool:
-                pool.map(compile_for, names, chunksize=1)
+                pool.map(compile_together, simulators.values(), chunksize=1)
         mark.touch()
