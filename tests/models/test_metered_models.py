@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from chat_server import Behaviour, ChatServer, answer, cut_off, fail, stall, stall_after_headers
@@ -10,39 +10,18 @@ from chat_server import Behaviour, ChatServer, answer, cut_off, fail, stall, sta
 from vulcan.errors import UserError
 from vulcan.models.base import Message, ModelUnavailable, Request
 from vulcan.models.budget import Budget
-from vulcan.models.call_settings import CallSettings
 from vulcan.models.open import open_proposer
-from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
+from vulcan.models.providers import RemoteModel
 from vulcan.models.retry import RetryPolicy
 
 CHAT = (Message("user", "Write one."),)
 
 Open = Callable[..., RemoteModel]
+ONCE = {"max_tokens": 718, "retry": RetryPolicy(attempts=1)}
 
 
 def request(number: int) -> Request:
     return Request(number, 0, CHAT, (), 1)
-
-
-@pytest.fixture(params=["endpoint", "litellm"])
-def open_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Opens a model of the server within a budget; the one of litellm has the price of gpt-4o."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
-    opened: list[RemoteModel] = []
-
-    def open_(url: str, budget: Budget, **settings: object) -> RemoteModel:
-        settings = {"timeout": 10.0, "max_tokens": 718, "retry": RetryPolicy(attempts=1), **settings}
-        chosen = CallSettings(**settings)  # type: ignore[arg-type]
-        if request.param == "endpoint":
-            opened.append(EndpointModel("toy", url, chosen, lambda seconds: False, budget))
-        else:
-            monkeypatch.setenv("OPENAI_API_BASE", url)
-            opened.append(LitellmModel("openai/gpt-4o", chosen, lambda seconds: False, budget))
-        return opened[-1]
-
-    yield open_
-    for model in opened:
-        model.close()
 
 
 def test_tokens_that_the_server_does_not_report_are_estimated_and_that_is_said_once(
@@ -50,7 +29,7 @@ def test_tokens_that_the_server_does_not_report_are_estimated_and_that_is_said_o
 ) -> None:
     budget = Budget(tokens=5_000)
     with ChatServer([answer("hello", usage=None)]) as server:
-        model = open_model(server.url, budget)
+        model = open_model(server.url, budget=budget, **ONCE)
         reply = model.propose(request(1))
         model.propose(request(2))
     assert (reply.tokens_in, reply.tokens_out) == (None, None)
@@ -63,7 +42,7 @@ def test_tokens_that_the_server_does_not_report_are_estimated_and_that_is_said_o
 def test_a_call_that_the_server_turned_down_costs_nothing(open_model: Open, behaviour: Behaviour) -> None:
     budget = Budget(tokens=5_000)
     with ChatServer([behaviour]) as server, pytest.raises(ModelUnavailable):
-        open_model(server.url, budget).propose(request(1))
+        open_model(server.url, budget=budget, **ONCE).propose(request(1))
     assert (budget.spent().tokens, budget.spent().reserved.tokens) == (0, 0)
 
 
@@ -71,15 +50,15 @@ def test_a_call_that_the_server_turned_down_costs_nothing(open_model: Open, beha
 def test_a_call_that_a_model_may_have_worked_on_is_charged_at_its_most(open_model: Open, behaviour: Behaviour) -> None:
     budget = Budget(tokens=5_000)
     with ChatServer([behaviour]) as server, pytest.raises(ModelUnavailable):
-        open_model(server.url, budget, timeout=0.5).propose(request(1))
+        open_model(server.url, budget=budget, **ONCE | {"timeout": 0.5}).propose(request(1))
     spent = budget.spent()
     assert (spent.tokens, spent.unanswered, spent.reserved.tokens) == (1_000, 1, 0)
 
 
 def test_a_reply_gets_a_limit_where_a_budget_needs_one(open_model: Open, caplog: pytest.LogCaptureFixture) -> None:
     with ChatServer([answer("hello")]) as server:
-        open_model(server.url, Budget(tokens=20_000), max_tokens=None).propose(request(1))
-        open_model(server.url, Budget(minutes=5), max_tokens=None).propose(request(2))
+        open_model(server.url, budget=Budget(tokens=20_000)).propose(request(1))
+        open_model(server.url, budget=Budget(minutes=5)).propose(request(2))
     first, second = server.requests
     assert first.body["max_tokens"] == 8192
     assert "max_tokens" not in second.body

@@ -6,7 +6,7 @@ import logging
 import socket
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -26,11 +26,9 @@ from chat_server import (
 
 from vulcan.errors import UserError
 from vulcan.models.base import Message, ModelRefused, ModelUnavailable, Request
-from vulcan.models.call_settings import CallSettings
-from vulcan.models.providers import EndpointModel, LitellmModel, RemoteModel
+from vulcan.models.providers import RemoteModel
 from vulcan.models.retry import RetryPolicy
 
-KEY = "sk-very-secret-0123456789"
 REQUEST = Request(
     proposal=3,
     turn=0,
@@ -53,27 +51,6 @@ class Waits:
         return False
 
 
-@pytest.fixture(params=["endpoint", "litellm"])
-def open_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Opens a model of the server; `name`, time limit, attempts and the wait can be chosen."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    opened: list[RemoteModel] = []
-
-    def open_(url: str, wait: Callable[[float], bool] | None = None, **settings: object) -> RemoteModel:
-        settings = {"timeout": 10.0, "retry": RetryPolicy(attempts=3), **settings}
-        chosen = CallSettings(**settings)  # type: ignore[arg-type]
-        if request.param == "endpoint":
-            opened.append(EndpointModel("toy", url, chosen, wait or Waits()))
-        else:
-            monkeypatch.setenv("OPENAI_API_BASE", url)
-            opened.append(LitellmModel("openai/toy", chosen, wait or Waits()))
-        return opened[-1]
-
-    yield open_
-    for model in opened:
-        model.close()
-
-
 def test_a_reply_carries_the_text_the_tokens_and_the_models_own_name(open_model: Open) -> None:
     with ChatServer([answer("hello", usage=(123, 45), model="toy-2025-01")]) as server:
         reply = open_model(server.url).propose(REQUEST)
@@ -83,13 +60,13 @@ def test_a_reply_carries_the_text_the_tokens_and_the_models_own_name(open_model:
     assert reply.seconds > 0
 
 
-def test_the_server_gets_the_chat_the_key_and_the_sampling_that_was_set(open_model: Open) -> None:
+def test_the_server_gets_the_chat_the_key_and_the_sampling_that_was_set(open_model: Open, key: str) -> None:
     with ChatServer([answer("hello")]) as server:
         open_model(server.url, temperature=0.5, max_tokens=700).propose(REQUEST)
         open_model(server.url).propose(REQUEST)
     first, second = server.requests
     assert first.path == "/v1/chat/completions"
-    assert first.headers["authorization"] == f"Bearer {KEY}"
+    assert first.headers["authorization"] == f"Bearer {key}"
     assert first.body["model"] == "toy"
     assert first.body["messages"] == [
         {"role": "system", "content": "You write policies."},
@@ -212,16 +189,16 @@ def test_closing_cuts_off_a_call_in_flight(open_model: Open) -> None:
 
 @pytest.mark.parametrize("status", [401, 400, 429, 500])
 def test_the_key_is_never_shown_even_by_a_server_that_repeats_it(
-    open_model: Open, status: int, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    open_model: Open, key: str, status: int, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with ChatServer([fail(status, f"the key {KEY} is\nno good")]) as server:
+    with ChatServer([fail(status, f"the key {key} is\nno good")]) as server:
         with pytest.raises((ModelRefused, ModelUnavailable)) as caught:
             open_model(server.url).propose(REQUEST)
-        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+        assert server.requests[0].headers["authorization"] == f"Bearer {key}"
     out, err = capfd.readouterr()
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + out + err + caplog.text
     assert "the key [hidden] is no good" in shown
-    assert KEY not in shown
+    assert key not in shown
     assert caught.value.__context__ is None
     assert out == ""
