@@ -18,7 +18,7 @@ from vulcan.scoring.program_server_client import ForkServer, ProgramEnded, Serve
 from vulcan.scoring.program_wire import MAX_MESSAGE
 from vulcan.scoring.sandbox.layers import Layer, Layers
 from vulcan.scoring.sandbox.lockdown import Defences
-from vulcan.scoring.sandbox.processes import descendants
+from vulcan.scoring.sandbox.processes import descendants, state
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these defences are Linux's")
 
@@ -211,26 +211,27 @@ def test_the_server_imports_no_numpy_and_starts_no_thread(runner: str) -> None:
 
 
 KEEPER = """
-import sys, time
-from pathlib import Path
+import sys
 from vulcan.scoring.evaluator_process import JailedEvaluator
-from vulcan.scoring.job import Setup
+from vulcan.scoring.job import Job, Setup
 from vulcan.evaluator import Instance
-from scoring_toys import TOY_TASK
-instances = (Instance("honest", "train", {"prepare": "helper"}), Instance("helper", "train", {"kind": "helper"}))
+from scoring_toys import MIN, TOY_TASK
+kinds = {"helper": {"prepare": "helper"}, "spin": {"kind": "spin"}}
+instances = tuple(Instance(name, "train", kind) for name, kind in kinds.items())
 evaluator = JailedEvaluator(Setup(TOY_TASK, instances))
 evaluator.start()
 print(evaluator.pid, flush=True)
-time.sleep(600)
+evaluator.run(Job(1, MIN, instances[1:], 600.0))
 """
 
 
 @on_linux
-def test_an_evaluators_helpers_die_with_the_keeper_of_the_evaluator() -> None:
+def test_a_busy_evaluator_and_its_helpers_die_with_its_keeper() -> None:
     with subprocess.Popen([sys.executable, "-c", KEEPER], cwd=SUPPORT, stdout=subprocess.PIPE, text=True) as keeper:
         evaluator = int(keeper.stdout.readline())
         processes = [evaluator, *descendants(evaluator)]
         assert len(processes) == 3  # the evaluator, its helper, and who watches over that
+        assert wait_until(lambda: state(evaluator) == "R")
         keeper.kill()
     assert wait_for_end(processes)
 

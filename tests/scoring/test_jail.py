@@ -3,21 +3,19 @@
 import errno
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from locations import SUPPORT
 from scoring_toys import TOY_TASK, Toy
 from waiting import wait_for_end, wait_until
 
 from vulcan.errors import UserError
 from vulcan.evaluator import Instance
 from vulcan.scoring import JailedEvaluator, Limits, Setup
-from vulcan.scoring.sandbox.processes import is_alive, state
+from vulcan.scoring.sandbox.processes import is_alive
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these defences are Linux's")
 
@@ -142,27 +140,6 @@ def test_helpers_of_an_evaluator_die_with_it(end: str) -> None:
         evaluator.close()
     assert wait_for_end((child, helper))
     evaluator.close()
-
-
-PARENT = """
-from scoring_toys import Toy
-from vulcan.scoring import JailedEvaluator
-toy = Toy("spin")
-evaluator = JailedEvaluator(toy.setup)
-evaluator.start()
-print(evaluator.pid, flush=True)
-evaluator.run(toy.job("spin", limit=600))
-"""
-
-
-@on_linux
-def test_a_child_dies_with_its_parent() -> None:
-    with subprocess.Popen([sys.executable, "-c", PARENT], cwd=SUPPORT, stdout=subprocess.PIPE, text=True) as parent:
-        child = int(parent.stdout.readline())
-        assert wait_until(lambda: state(child) == "R")
-        parent.kill()
-        parent.wait()
-        assert wait_for_end([child])
 
 
 @on_linux
