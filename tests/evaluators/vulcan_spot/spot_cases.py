@@ -5,8 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from vulcan_spot.job import SafetyNet, SpotJob
+from vulcan_spot.windows import Windows
+from vulcan_traces.spot import SpotTrace
 
 
 @dataclass(frozen=True)
@@ -14,6 +19,22 @@ class Case:
     job: SpotJob
     gap: int
     available: tuple[int, ...]
+
+
+def windows(available: Any, gap: int, copies: int = 1) -> Windows:
+    """All of a trace, as a window of one region."""
+    trace = SpotTrace("case", gap, np.array(available, np.uint8))
+    return Windows.of([trace] * copies, [(i, 0, len(available)) for i in range(copies)])
+
+
+def regions_windows(regions: Any, gap: int, copies: int = 1, prices: Any = None) -> Windows:
+    """All of the traces, as a window of several regions, with prices by region if there are any."""
+    columns = prices or [None] * len(regions)
+    traces = [
+        (SpotTrace("case", gap, np.array(one, np.uint8), prices=None if price is None else np.array(price, float)),)
+        for one, price in zip(regions, columns, strict=True)
+    ]
+    return Windows.of_regions(traces, [(0, 0, len(regions[0]))] * copies, priced=prices is not None)
 
 
 def net(seed: int) -> SafetyNet:

@@ -38,8 +38,7 @@ class One:
 
     @staticmethod
     def windows(regions, gap, copies=1):
-        traces = [SpotTrace("case", gap, np.array(regions[0], np.uint8))] * copies
-        return Windows.of(traces, [(i, 0, len(regions[0])) for i in range(copies)])
+        return spot_cases.windows(regions[0], gap, copies)
 
     @staticmethod
     def plainly(policy):
@@ -52,16 +51,8 @@ class Several(One):
     policy = staticmethod(spot_cases.regions_policy)
     case = staticmethod(spot_cases.regions_case)
     plainly = staticmethod(plain_spot.policy_runs)
+    windows = staticmethod(spot_cases.regions_windows)
     tick_by_tick = 4
-
-    @staticmethod
-    def windows(regions, gap, copies=1, prices=None):
-        columns = [None if prices is None else np.array(p, np.float64) for p in prices or regions]
-        traces = [
-            (SpotTrace("case", gap, np.array(a, np.uint8), prices=None if prices is None else p),)
-            for a, p in zip(regions, columns, strict=True)
-        ]
-        return Windows.of_regions(traces, [(0, 0, len(regions[0]))] * copies, priced=prices is not None)
 
 
 in_both = pytest.mark.parametrize("world", [One, Several])

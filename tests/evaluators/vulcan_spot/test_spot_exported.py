@@ -25,8 +25,7 @@ from vulcan.export.formats import export_policy
 from vulcan.registry import find_task
 from vulcan_spot.job import SpotJob
 from vulcan_spot.simulate import simulate
-from vulcan_spot.windows import Windows
-from vulcan_traces.spot import SpotTrace, load_spot
+from vulcan_traces.spot import load_spot
 
 TASK = find_task("spot_single")
 WATCHING = """
@@ -45,11 +44,6 @@ def exported(source: str, format: str, folder: Path, name: str) -> ModuleType:
     return imported(path)
 
 
-def windows(available: Any, gap: int) -> Windows:
-    trace = SpotTrace("case", gap, np.array(available, np.uint8))
-    return Windows.of([trace], [(0, 0, len(available))])
-
-
 def ticks(module: Any, case: spot_cases.Case) -> list[int]:
     job = case.job
     run = module.SpotRun(job.duration, job.deadline, job.overhead, case.gap, 0.9731 / 3.06)
@@ -65,7 +59,7 @@ def test_each_tick_runs_what_the_simulator_runs(name: str | int, tmp_path: Path)
     module = exported(source, "python", tmp_path, "spot_policy")
     for seed in range(30):
         case = spot_cases.case(seed)
-        runs = simulate(check(source, TASK), windows(case.available, case.gap), case.job)
+        runs = simulate(check(source, TASK), spot_cases.windows(case.available, case.gap), case.job)
         found = ticks(module, case)
         assert (found.count(1), found.count(2)) == (runs.spot_ticks[0], runs.on_demand_ticks[0])
 
@@ -74,7 +68,7 @@ def test_the_example_does(tmp_path: Path) -> None:
     for seed in range(3):
         case = spot_cases.case(seed)
         exported(POLICIES["greedy"], "python", tmp_path, "spot_policy")
-        runs = simulate(check(POLICIES["greedy"], TASK), windows(case.available, case.gap), case.job)
+        runs = simulate(check(POLICIES["greedy"], TASK), spot_cases.windows(case.available, case.gap), case.job)
         hours = {
             "hours": case.job.duration / 3600,
             "deadline": case.job.deadline / 3600,
@@ -148,7 +142,7 @@ def test_in_skypilot_a_job_runs_what_the_simulator_says(
     cases += [(np.repeat(rng.random(60) < 0.5, rng.integers(1, 30, 60)), 600) for _ in range(3)]
     for available, gap in cases:
         job = SpotJob.of_hours(20, 30, 0.2)
-        expected = simulate(check(POLICIES[name], TASK), windows(available[:5000], gap), job)
+        expected = simulate(check(POLICIES[name], TASK), spot_cases.windows(available[:5000], gap), job)
         cost, late = in_skypilot(POLICIES[name], available, gap, job, tmp_path, monkeypatch)
         print(f"{name}: ${cost:.2f} in SkyPilot, ${expected.cost[0]:.2f} in the simulator")
         assert not late

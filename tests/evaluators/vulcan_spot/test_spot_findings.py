@@ -105,10 +105,6 @@ def with_log(decide: Any, prefer: Any = None) -> tuple[Any, Any, list[tuple[Any,
     return logged, moved, log
 
 
-def one(availability: Any, gap: int) -> Windows:
-    return Windows.of([SpotTrace("case", gap, np.array(availability, np.uint8))], [(0, 0, len(availability))])
-
-
 def test_dollars_of_policies_and_baselines_are_divided_as_a_slow_count_does() -> None:
     task, reached = find_task("spot_single"), np.zeros(len(CAUSES), bool)
     policies = [check(text, task) for text in (*RESTLESS, *map(spot_cases.policy, range(POLICIES)))]
@@ -121,7 +117,7 @@ def test_dollars_of_policies_and_baselines_are_divided_as_a_slow_count_does() ->
             ("spot_only", "greedy", "spot_only", "uniform_progress")[seed % 4],
         )
         for who, decides in ((policy, plain_spot.policy_decides(policy)), (name, plain_spot.BASELINES[name])):
-            found = accounted(simulate, who, one(case.available, case.gap), case.job, net)
+            found = accounted(simulate, who, spot_cases.windows(case.available, case.gap), case.job, net)
             decide, _, log = with_log(decides)
             plain = plain_spot.run(decide, [case.available], case.gap, case.job, net)
             agrees(found, plain_spending(log, plain, case.gap, case.job))
@@ -138,7 +134,7 @@ def test_dollars_over_several_regions_are_divided_as_a_slow_count_does() -> None
         policy, name = policies[seed % POLICIES], list(plain_spot.SEVERAL_BASELINES)[seed % 5]
         baseline = (plain_spot.SEVERAL_BASELINES[name], plain_spot.in_turn)
         for who, (decides, prefers) in ((policy, plain_spot.policy_runs(policy)), (name, baseline)):
-            found = accounted(simulate, who, several(regions, case.gap), case.job, net)
+            found = accounted(simulate, who, spot_cases.regions_windows(regions, case.gap), case.job, net)
             decide, prefer, log = with_log(decides, prefers)
             plain = plain_spot.run(decide, regions, case.gap, case.job, net, prefer)
             agrees(found, plain_spending(log, plain, case.gap, case.job))
@@ -185,8 +181,3 @@ def test_hazards_are_what_a_slow_count_finds() -> None:
         key: [round(100 * float(np.mean(half)), 1) for half in halves] for key, halves in counts.items() if all(halves)
     }
     assert table.title == "Chance of a change within 1 h"
-
-
-def several(regions: Any, gap: int) -> Windows:
-    traces = [[SpotTrace(str(n), gap, np.array(one, np.uint8))] for n, one in enumerate(regions)]
-    return Windows.of_regions(traces, [(0, 0, len(regions[0]))])
