@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from locations import TASKS
+from console import MOOD_TASK
 
 import vulcan
 from vulcan.api.search import search
@@ -22,7 +22,6 @@ from vulcan.searches.options import EXECUTION_OPTIONS, OPTIONS, RESUME_OPTIONS
 from vulcan.store.events import CandidateJudged, CandidateProposed
 from vulcan.store.runs import open_store
 
-MOOD_TASK = str(TASKS / "mood_task")
 FEW: dict[str, Any] = {
     "executor": "local", "workers": 1, "budget_candidates": 6, "tune": 0, "simplify": 0, "progress": "none",
 }  # fmt: skip

@@ -7,12 +7,12 @@ import random
 import subprocess
 import threading
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from chat_server import Behaviour, Exchange, Received, answer
 from console import MOOD_TASK, Console
+from search_parts import contents
 from waiting import wait_until
 
 from vulcan.store.events import RunStarted, RunStopped
@@ -83,8 +83,8 @@ def own_events(run: Path) -> list[Any]:
 def held(run: Path) -> list[Any]:
     """All that a run holds, but times, the server's address and where the search stopped."""
     with closing(open_store(run)) as store:
-        events = [event for event in store.events() if not isinstance(event, RunStarted | RunStopped)]
-        return [events, [replace(call, seconds=0.0) for call in store.calls()]]
+        events, calls = contents(store)
+        return [[event for event in events if not isinstance(event, RunStarted)], calls]
 
 
 def descendants(pid: int) -> list[tuple[int, str]]:

@@ -12,14 +12,14 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from forked_commands import KILL, MOOD, Commands, Ended, commands, compiled_shim
+from search_parts import contents
 
-from vulcan.store.events import RunStopped
 from vulcan.store.runs import FILE, open_store
 
 ALL = os.environ.get("VULCAN_FAULTS") == "all"
@@ -45,9 +45,7 @@ pytestmark = [
 def held(run: Path) -> list[Any]:
     """All that a run holds, but times and where it stopped."""
     with closing(open_store(run)) as store:
-        events = [event for event in store.events() if not isinstance(event, RunStopped)]
-        calls = [replace(call, seconds=0.0) for call in store.calls()]
-        return [events, calls, list(store.questions())]
+        return [*contents(store), list(store.questions())]
 
 
 @dataclass

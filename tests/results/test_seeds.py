@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from console import Console
-from locations import TASKS
+from console import MOOD_TASK, Console
 
 from vulcan.documents.report import SeedRow
 from vulcan.documents.run import ConfidenceInterval, Gain
@@ -16,7 +15,6 @@ from vulcan.results.seeds import SeedResult, seeds_document
 from vulcan.searches.verdict import RunVerdict
 from vulcan.store.events import BaselineMeasured
 
-MOOD_TASK = str(TASKS / "mood_task")
 FEW = ("--executor", "local", "--workers", "1", "--budget-candidates", "6", "--tune", "0", "--simplify", "0")
 
 
