@@ -11,9 +11,10 @@ recommends, of the winner whatever the verdict, and with `--foresight` of the be
 policies on test, which is lucky too. Intervals are over families, or over recordings where there are fewer than four
 families: what is of one is averaged first.
 
-Recordings are of `benchmarks.families`, at most `--each` of a family. Caches have traces and sizes of their own, cut to
-their first requests; one is left out where FIFO misses at most a hundredth more than Belady's bound on test. Choices in
-the search itself may be made by the families of `TUNED_ON` alone, and results are of the others (`--part reported`).
+Recordings are of `benchmarks.families`, at most `--each` of a family; one is left out where there is nothing to win on
+test, as where FIFO misses at most a hundredth more than Belady's bound. Caches have traces and sizes of their own, cut
+to their first requests. Choices in the search itself may be made by the families of `TUNED_ON` alone; results are of
+the others (`--part reported`).
 """
 
 from __future__ import annotations
@@ -130,14 +131,14 @@ def result_of(case: Case, run: Path, foresight: bool) -> dict[str, Any]:
     recommended = chosen["policy"] if chosen["kind"] == "baseline" else chosen["candidate"]
     assert recommended is not None
     everything = [*known, *(c.candidate for c in record.ranked())] if foresight else []
-    oracles = [b.score for (_, split), b in record.baselines.items() if split == "test" and b.kind == "oracle"]
+    on_test = [b.score for (_, split), b in record.baselines.items() if split == "test"]
     return {
         "case": case.label, "unit": case.unit, "family": case.family, "seed": case.seed,
         "verdict": chosen and document["verdict"], "sentence": chosen["sentence"], "known": known[best],
         "recommended": chosen["policy"], "gain": scores.of(recommended, "test") - base,
         "winner": scores.of(record.chosen.candidate, "test") - base,
         "foresight": max(scores.of(policy, "test") for policy in everything) - base if foresight else None,
-        "headroom": max(oracles, default=1.0),
+        "headroom": max(on_test) - (0.0 if scores.scorer.objective.references else min(on_test)),
     }  # fmt: skip
 
 
@@ -208,7 +209,7 @@ def main() -> None:
     parser.add_argument("--task", nargs="+", default=[CACHES, *SUITES], choices=(CACHES, *SUITES))
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--foresight", action="store_true", help="measure all candidates on test, longer than a search")
-    parser.add_argument("--each", type=int, default=2, help="recordings of a family, at most")
+    parser.add_argument("--each", type=int, default=2, choices=range(1, 10), help="recordings of a family, at most")
     parser.add_argument("--part", default="reported", choices=("tuned", "reported", "all"))
     parser.add_argument("--sizes", nargs="+", default=["1%", "10%"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
@@ -218,7 +219,6 @@ def main() -> None:
     results = {}
     for task in given.task:
         out = given.out / task
-        out.mkdir(parents=True, exist_ok=True)
         if task == CACHES:
             cases = list(cache_cases(given.data, given.part, given.sizes, given.requests, out))
         else:
