@@ -131,14 +131,14 @@ def result_of(case: Case, run: Path, foresight: bool) -> dict[str, Any]:
     recommended = chosen["policy"] if chosen["kind"] == "baseline" else chosen["candidate"]
     assert recommended is not None
     everything = [*known, *(c.candidate for c in record.ranked())] if foresight else []
-    on_test = [b.score for (_, split), b in record.baselines.items() if split == "test"]
+    oracles = [b.score for (_, split), b in record.baselines.items() if split == "test" and b.kind == "oracle"]
     return {
         "case": case.label, "unit": case.unit, "family": case.family, "seed": case.seed,
         "verdict": chosen and document["verdict"], "sentence": chosen["sentence"], "known": known[best],
         "recommended": chosen["policy"], "gain": scores.of(recommended, "test") - base,
         "winner": scores.of(record.chosen.candidate, "test") - base,
         "foresight": max(scores.of(policy, "test") for policy in everything) - base if foresight else None,
-        "headroom": max(on_test) - (0.0 if scores.scorer.objective.references else min(on_test)),
+        "headroom": max(oracles, default=base + 1) - (0.0 if scores.scorer.objective.references else base),
     }  # fmt: skip
 
 
