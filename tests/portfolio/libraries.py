@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 
 from vulcan.documents.library import Matrix, Origin, TrainedInstance, Workload
 from vulcan.evaluator import Instance
-from vulcan.portfolio.export import following_module
 from vulcan.portfolio.model import Library, LibraryMember
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
@@ -77,13 +75,6 @@ def usual(**more: object) -> Library:
         policies={"hyperbolic": HYPERBOLIC, "mru": MRU},
         **more,  # type: ignore[arg-type]
     )
-
-
-def exported(library: Library) -> ModuleType:
-    """The exported module, run as its text stands."""
-    module = ModuleType("following")
-    exec(compile(following_module(library, "object").text, "following.py", "exec"), module.__dict__)
-    return module
 
 
 def policies_in(place: Path) -> dict[str, str]:

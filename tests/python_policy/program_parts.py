@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from baseline_traces import dense
 
 from vulcan.python_policy.check import check_program
 from vulcan.python_policy.policy import ProgramPolicy
@@ -114,9 +115,5 @@ def seed(name: str) -> Iterator[ProgramPolicy]:
 def trace(requests: int, objects: int, seed: int = 1, largest: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Dense ids of a skewed popularity, and sizes from 1 to `largest` that stay with their object."""
     random = np.random.default_rng(seed)
-    asked = (objects * random.random(requests) ** 3).astype(int)
-    _, first, inverse = np.unique(asked, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))
-    dense = order[inverse].astype(np.uint32)
-    sizes = random.integers(1, largest + 1, len(first)).astype(np.int64)[dense]
-    return dense, sizes
+    ids = dense((objects * random.random(requests) ** 3).astype(int))
+    return ids, random.integers(1, largest + 1, int(ids.max()) + 1).astype(np.int64)[ids]

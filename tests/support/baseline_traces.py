@@ -7,9 +7,10 @@ from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from real_data import real_data
 
+from vulcan_cache.baselines import BASELINES
 from vulcan_traces import load_trace
 
 NEVER = -1
@@ -47,17 +48,20 @@ class Columns:
         return columns(self.objects[:requests], self.sizes[:requests])
 
 
+def dense(keys: ArrayLike) -> NDArray[np.uint32]:
+    """Numbers of the keys in order of their first appearance."""
+    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[ids].astype(np.uint32)
+
+
 def columns(ids: NDArray[np.integer], sizes: NDArray[np.integer]) -> Columns:
-    """Dense ids in order of first appearance, and the index of each request's successor."""
-    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.uint32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.uint32)
-    objects = np.ascontiguousarray(rank[inverse.reshape(-1)])
+    """Dense ids, and the index of each request's successor."""
+    objects = dense(ids)
     order = np.argsort(objects, kind="stable")
     next_access = np.full(len(objects), NEVER, np.int64)
     same = objects[order[1:]] == objects[order[:-1]]
     next_access[order[:-1][same]] = order[1:][same]
-    return Columns(objects, np.ascontiguousarray(sizes, dtype=np.int64), next_access, len(first))
+    return Columns(objects, np.ascontiguousarray(sizes, dtype=np.int64), next_access, int(objects.max()) + 1)
 
 
 @cache
@@ -65,6 +69,12 @@ def real_trace(name: str) -> Columns:
     """Return a trace of the data directory by its relative path; skips the test where it is absent."""
     trace = load_trace(real_data("cache", name))
     return Columns(trace.objects, trace.sizes, trace.next_access, trace.object_count)
+
+
+def native_counts(name: str, trace: Columns, capacity: int, measure_from: int = 0) -> tuple[int, int, int]:
+    """Misses, missed bytes and bypassed requests of a baseline's kernel."""
+    arguments = trace.objects, trace.sizes, trace.next_access, trace.object_count
+    return BASELINES[name].run(*arguments, capacity, measure_from)
 
 
 @st.composite

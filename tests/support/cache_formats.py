@@ -8,7 +8,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from baseline_traces import dense
 from exported import POLICIES as EVICTION
+from exported import load
 from numpy.typing import NDArray
 
 from vulcan.anvil import check
@@ -29,26 +31,44 @@ def admit(now, obj, cache, victim, ghost):
     return victim.size == 0 or ghost.contains(obj.id) or obj.size < cache.size.avg() / 2
 """
 
-HITS_EVICT = """
+_QUEUES = """
+MECHANISM = "queues"
+
+
 def insert(now, obj, cache, queues, ghost):
-    return 2 if ghost.contains(obj.id) else 1 if obj.size < 2 * cache.size.avg() + 10 else 0
+    return {insert}
 
 
 def hit(now, obj, cache, queues):
-    return 3 if obj.hits > 2 else 2
+    return {hit}
 
 
 def tail(now, obj, cache, queues):
-    return 1 if obj.queue == 2 and obj.hits > 0 else 2 if obj.queue == 3 else 0
+    return {tail}
 
 
 def keep(now, obj, cache, queues):
-    return 0
+    return {keep}
 
 
 def share(queue, cache, queues):
-    return cache.capacity / 2 if queue == 0 else cache.capacity / (1 + queue)
+    return {share}
 """
+
+
+def queue_policy(
+    insert: str = "1", hit: str = "0", tail: str = "-1", keep: str = "0", share: str = "cache.capacity"
+) -> str:
+    """Return a policy of the mechanism `queues` whose functions return the expressions."""
+    return _QUEUES.format(insert=insert, hit=hit, tail=tail, keep=keep, share=share)
+
+
+HITS_EVICT = queue_policy(
+    insert="2 if ghost.contains(obj.id) else 1 if obj.size < 2 * cache.size.avg() + 10 else 0",
+    hit="3 if obj.hits > 2 else 2",
+    tail="1 if obj.queue == 2 and obj.hits > 0 else 2 if obj.queue == 3 else 0",
+    share="cache.capacity / 2 if queue == 0 else cache.capacity / (1 + queue)",
+)
 
 SKETCH = '''"""Admits what a sketch that ages counts more often than the victim, and some objects at random."""
 WIDTH = 64
@@ -124,7 +144,7 @@ def under(mechanism: str, source: str) -> str:
 _SEEDS = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
 QUEUES = {
     **{name: p.source for name, p in _SEEDS.items() if p.mechanism == "queues" and not p.program.uses_state},
-    "hits_evict": under("queues", HITS_EVICT),
+    "hits_evict": HITS_EVICT,
 }
 ADMISSION = {name: _SEEDS[name].source for name in ("lru_by_frequency", "lru_by_size")} | {"little": ADMITS_LITTLE}
 RANKED = {**EVICTION, **ADMISSION}
@@ -151,9 +171,7 @@ def text_of(source: str, format: str, **settings: Any) -> str:
 
 @cache
 def exported(source: str, format: str) -> ModuleType:
-    module = ModuleType(f"exported_{format}")
-    exec(compile(text_of(source, format), f"<{format}>", "exec"), vars(module))
-    return module
+    return load(text_of(source, format), f"exported_{format}")
 
 
 def made(source: str, format: str, capacity: int, **how: Any) -> Any:
@@ -170,7 +188,5 @@ def simulated(source: str, objects: Column, sizes: Sizes, capacity: int, **how: 
 def requests(count: int, objects: int, seed: int) -> tuple[Column, Sizes]:
     """Skewed requests for objects of very different sizes, each of one size; dense ids."""
     random = np.random.default_rng(seed)
-    drawn = random.zipf(1.2, count) % objects
-    _, first, ids = np.unique(drawn, return_index=True, return_inverse=True)
-    dense = np.argsort(np.argsort(first))[ids].astype(np.uint32)
-    return dense, np.ceil(2.0 ** random.uniform(0, 14, objects)).astype(np.int64)[dense]
+    ids = dense(random.zipf(1.2, count) % objects)
+    return ids, np.ceil(2.0 ** random.uniform(0, 14, objects)).astype(np.int64)[ids]

@@ -6,27 +6,17 @@ Slow, and simple enough to be seen right. `assert_equal` compares the kernels wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from plain_queues import PlainQueues
+from plain_queues import PlainQueues, Resident
 
 from vulcan.anvil import Policy
 from vulcan_cache.simulate import generator_state, simulate
 
 NO_VICTIM = {f"victim.{name}": 0.0 for name in ("size", "count", "last_access", "insertion", "priority")}
 MASK = (1 << 64) - 1
-
-
-@dataclass
-class Resident:
-    size: int
-    count: int
-    last_access: int
-    insertion: int
-    priority: float = 0.0
 
 
 class PlainCache:

@@ -18,8 +18,9 @@ class Resident:
     count: int
     last_access: int
     insertion: int
-    hits: float
-    queue: int
+    priority: float = 0.0
+    hits: float = 0.0
+    queue: int = 0
 
 
 class PlainQueues:
@@ -111,7 +112,7 @@ class PlainQueues:
             self.bypassed += 1
             return False
         ghost = self.lists[1].pop(key, None) or self.lists[2].pop(key, None)
-        obj = Resident(size, 1, now, now, 0, GHOST if ghost else 0)
+        obj = Resident(size, 1, now, now, queue=GHOST if ghost else 0)
         if ghost:
             self.run.handle("on_ghost_hit", self.features(key, obj, ghost), key)
         else:

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from baseline_traces import dense
 from c_programs import FOUND
 from cache_formats import CASES, QUEUES, RANKED, Column, Sizes, requests, under
 from changing_traces import TRACES
 from compiled import library
 from effort import slow
+from exported import load
 from locations import ROOT
 from numpy.typing import NDArray
 from real_data import real_data
@@ -54,12 +56,6 @@ def header(name: str, safe: str) -> str:
     files = export_guarded(policy, "c", Provenance(TASK.name, f"{name}.py", "", "", ""), safe)
     assert list(files) == ["guarded.h"]
     return files["guarded.h"]
-
-
-def dense(keys: Any) -> Column:
-    """Numbers of the keys in order of their first appearance."""
-    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[ids].astype(np.uint32)
 
 
 def changing(kind: str) -> Trace:
@@ -228,9 +224,7 @@ def in_python() -> ModuleType:
     (text,) = export_guarded(
         check(MRU, TASK), "python", Provenance("cache_eviction", "a.py", "", "", ""), "lru"
     ).values()
-    module = ModuleType("guarded")
-    exec(text, vars(module))
-    return module
+    return load(text)
 
 
 def worst_requests(count: int, capacity: int) -> list[int]:

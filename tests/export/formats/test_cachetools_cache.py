@@ -6,12 +6,12 @@ import copy
 import pickle
 import sys
 from threading import Lock
-from types import ModuleType
 
 import numpy as np
 import pytest
 from cache_formats import CASES, RANKED, made, requests, simulated, text_of
 from effort import examples, few
+from exported import load
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
@@ -80,8 +80,7 @@ def test_a_function_is_remembered(name: str) -> None:
 
 
 def test_a_subclass_may_make_what_is_missing() -> None:
-    module = ModuleType("made")
-    exec(text_of(RANKED["lru"], FORMAT), vars(module))
+    module = load(text_of(RANKED["lru"], FORMAT))
 
     class Squares(module.PolicyCache):  # type: ignore[name-defined,misc]
         def __missing__(self, key: int) -> int:
@@ -94,8 +93,7 @@ def test_a_subclass_may_make_what_is_missing() -> None:
 
 
 def test_it_is_pickled_whole_and_not_copied() -> None:
-    module = ModuleType("made_for_pickling")
-    exec(text_of(RANKED["gdsf"], FORMAT), vars(module))
+    module = load(text_of(RANKED["gdsf"], FORMAT), "made_for_pickling")
     sys.modules[module.__name__] = module
     try:
         cache = module.PolicyCache(20)

@@ -6,7 +6,7 @@ from functools import cache
 from types import ModuleType
 
 import pytest
-from cache_formats import ADMISSION, QUEUES, exported, under
+from cache_formats import ADMISSION, QUEUES, exported, queue_policy, under
 from effort import examples
 from exported import POLICIES, TASK, export, load
 from hypothesis import settings
@@ -143,30 +143,11 @@ def test_what_is_not_admitted_is_not_stored() -> None:
     assert ("a" in cache, cache.bypassed) == (False, 2)
 
 
-LETS_NOTHING_STAY = """
-def insert(now, obj, cache, queues, ghost):
-    return 1
-
-
-def hit(now, obj, cache, queues):
-    return 2
-
-
-def tail(now, obj, cache, queues):
-    return 0
-
-
-def keep(now, obj, cache, queues):
-    return 0
-
-
-def share(queue, cache, queues):
-    return 0 if queue == 2 else cache.capacity
-"""
+LETS_NOTHING_STAY = queue_policy(hit="2", tail="0", share="0 if queue == 2 else cache.capacity")
 
 
 def test_a_hit_that_makes_its_object_leave_still_gives_the_value() -> None:
-    cache = exported(under("queues", LETS_NOTHING_STAY), "python").Cache(10)
+    cache = exported(LETS_NOTHING_STAY, "python").Cache(10)
     cache.put("a", 1)
     assert cache["a"] == 1
     assert "a" not in cache

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from baseline_traces import real_trace
 from cache_formats import CASES, RANKED, exported, requests, simulated, text_of, under
 from effort import ALL, few, slow
 from exported import load
@@ -56,21 +56,6 @@ def assert_replayed(
     return expected
 
 
-@pytest.fixture(scope="module")
-def disk(cloud_physics: Path) -> Columns:
-    trace = load_trace(cloud_physics)
-    return np.asarray(trace.objects), np.asarray(trace.sizes)
-
-
-@pytest.mark.parametrize("name", few(list(CASES), 6))
-def test_a_real_trace_has_the_misses_of_the_simulator(name: str, disk: Columns) -> None:
-    count = 10_000 if ALL else 4_000
-    for capacity, replay in ((20_000_000, by_request), (2_000_000, by_get_and_put)):
-        columns = disk[0][:count], disk[1][:count]
-        misses, _ = assert_replayed(CASES[name], columns, capacity, replay)
-        assert count / 10 < misses < count
-
-
 @pytest.mark.parametrize(("number", "name"), list(enumerate(CASES)), ids=list(CASES))
 def test_objects_of_all_sizes_have_the_misses_of_the_simulator(number: int, name: str) -> None:
     columns = requests(3_000 if ALL else 500, 300, seed=5)
@@ -95,10 +80,9 @@ def test_the_draw_is_that_of_the_simulator(size: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "mechanism", "misses"), [slow("gdsf", "heap", 92_353), slow("lru", "sample", 94_273)])
-def test_the_whole_of_a_real_trace_has_the_misses_of_the_simulator(
-    name: str, mechanism: str, misses: int, disk: Columns
-) -> None:
-    assert assert_replayed(under(mechanism, RANKED[name]), disk, 50_000_000) == (misses, 0)
+def test_the_whole_of_a_real_trace_has_the_misses_of_the_simulator(name: str, mechanism: str, misses: int) -> None:
+    disk = real_trace("libcachesim/cloudPhysicsIO.vscsi")
+    assert assert_replayed(under(mechanism, RANKED[name]), (disk.objects, disk.sizes), 50_000_000) == (misses, 0)
 
 
 @pytest.mark.parametrize("name", ["lru", "lru_by_frequency"])

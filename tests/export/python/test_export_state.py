@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from anvil_state import STATEFUL
-from cache_formats import SKETCH, exported, under
-from effort import ALL
+from baseline_traces import real_trace
+from cache_formats import CASES, SKETCH, exported, under
+from effort import ALL, few
 from exported_state import assert_replayed, compare_lives, skewed, stateful
 from plain_cache import hash_of
 
@@ -18,16 +17,8 @@ from vulcan.anvil import check
 from vulcan.registry import find_task, known_tasks
 from vulcan.task import Task
 from vulcan_cache.simulate import simulate
-from vulcan_traces import load_trace
 
 CACHE = find_task("cache_eviction")
-
-
-@pytest.fixture(scope="module")
-def disk(cloud_physics: Path) -> tuple[np.ndarray, np.ndarray]:
-    trace = load_trace(cloud_physics)
-    count = 20_000 if ALL else 3_000
-    return np.asarray(trace.objects)[:count], np.asarray(trace.sizes)[:count]
 
 
 SHIPPED = {name: s for name, s in CACHE.seed_policies().items() if check(s, CACHE).program.uses_state}
@@ -56,13 +47,14 @@ def test_generated_policies_decide_as_the_mechanism_in_plain_python(mechanism: s
         assert_replayed(policy, skewed(random, 60, 30, 20), random.randint(5, 200), 4, seed)
 
 
-CASES = {"sketch sample": SKETCH, "sketch heap": under("heap", SKETCH), **SHIPPED}
+KEEPS_STATE = {"sketch sample": SKETCH, "sketch heap": under("heap", SKETCH), **SHIPPED}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_real_trace_has_the_evictions_of_the_simulator(name: str, disk: tuple[np.ndarray, np.ndarray]) -> None:
-    source = CASES[name]
-    objects, sizes = disk
+@pytest.mark.parametrize("name", [*KEEPS_STATE, *few(list(CASES), 6)])
+def test_a_real_trace_has_the_evictions_of_the_simulator(name: str) -> None:
+    source = {**KEEPS_STATE, **CASES}[name]
+    disk = real_trace("libcachesim/cloudPhysicsIO.vscsi").prefix(20_000 if ALL else 3_000)
+    objects, sizes = disk.objects, disk.sizes
     module = exported(source, "python")
     gone: list[int] = []
 

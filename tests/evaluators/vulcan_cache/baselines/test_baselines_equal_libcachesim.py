@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 import pytest
 from baseline_oracle import oracle_counts
-from baseline_traces import OLTP, SHARES, SIZED, SPRITE, TENCENT_1326, Columns, real_trace, small_cases
+from baseline_traces import OLTP, SHARES, SIZED, SPRITE, TENCENT_1326, native_counts, real_trace, small_cases
 from effort import examples, few
 from hypothesis import given, settings
 
@@ -25,8 +25,7 @@ EXACT = (*ALWAYS_EXACT, "2q")
 
 
 def counts(name, trace, capacity):
-    kernel = BASELINES[name].run
-    return kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)[:2]
+    return native_counts(name, trace, capacity)[:2]
 
 
 def difference(name, trace, capacity):
@@ -147,7 +146,7 @@ def test_lecar_is_close(path):
     """
     trace = real_trace(path)
 
-    def usual(of: Columns, capacity: int) -> float:
+    def usual(of, capacity):
         return median(difference("lecar", of, capacity) for _ in range(5))
 
     for share in SHARES:

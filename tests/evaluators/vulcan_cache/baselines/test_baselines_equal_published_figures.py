@@ -1,9 +1,7 @@
 """Hit ratios that the ARC paper (FAST 2003, table for the OLTP trace) prints, in percent."""
 
 import pytest
-from baseline_traces import real_trace
-
-from vulcan_cache.baselines import BASELINES
+from baseline_traces import native_counts, real_trace
 
 CACHE_SIZES = (1000, 2000, 5000, 10000, 15000)
 LRU = (32.83, 42.47, 53.65, 60.70, 64.63)
@@ -12,9 +10,7 @@ ARC = (38.93, 46.08, 55.25, 61.87, 65.40)
 
 def hit_percent(name, capacity):
     trace = real_trace("arc/OLTP.lis.zst")
-    kernel = BASELINES[name].run
-    misses = kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)[0]
-    return 100 * (1 - misses / len(trace.objects))
+    return 100 * (1 - native_counts(name, trace, capacity)[0] / len(trace.objects))
 
 
 @pytest.mark.parametrize(("capacity", "printed"), list(zip(CACHE_SIZES, LRU, strict=True)))

@@ -4,9 +4,11 @@ Those that libCacheSim has to the request, on the smallest traces too, are compa
 program of its name (tests/python_policy/test_program_replay.py).
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from baseline_traces import columns, real_trace, small_cases
+from baseline_traces import columns, native_counts, real_trace, small_cases
 from effort import ALL, examples, few
 from hypothesis import given, settings
 from slow_belady import BeladySizeSampled
@@ -35,8 +37,9 @@ NAMES = list(SLOW_POLICIES)
 
 def both(name, trace, capacity, measure_from):
     arguments = (trace.objects, trace.sizes, trace.next_access)
-    fast = BASELINES[name].run(*arguments, trace.object_count, capacity, measure_from)
-    return fast, simulate_slowly(SLOW_POLICIES[name], *arguments, capacity, measure_from)
+    return native_counts(name, trace, capacity, measure_from), simulate_slowly(
+        SLOW_POLICIES[name], *arguments, capacity, measure_from
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -94,7 +97,4 @@ def test_lhd_when_it_has_learnt_from_what_it_saw():
 def test_a_successor_past_the_end_means_never_as_a_negative_one_does(name):
     trace = real_trace("caffeine/lirs/2_pools.trace.gz").prefix(5000)
     late = np.where(trace.next_access < 0, np.iinfo(np.int64).max, trace.next_access)
-    kernel = BASELINES[name].run
-    assert kernel(trace.objects, trace.sizes, late, trace.object_count, 60, 0) == kernel(
-        trace.objects, trace.sizes, trace.next_access, trace.object_count, 60, 0
-    )
+    assert native_counts(name, replace(trace, next_access=late), 60) == native_counts(name, trace, 60)

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from baseline_traces import CLOUD_PHYSICS, SPRITE, columns, real_trace
+from baseline_traces import CLOUD_PHYSICS, SPRITE, columns, native_counts, real_trace
 from effort import few
 
 from vulcan_cache.baselines import BASELINES
@@ -13,17 +13,12 @@ from vulcan_cache.baselines import BASELINES
 ONLINE = [name for name, baseline in BASELINES.items() if baseline.kind == "baseline"]
 
 
-def run(name, trace, capacity):
-    kernel = BASELINES[name].run
-    return kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)
-
-
 @pytest.mark.parametrize("name", ONLINE)
 @pytest.mark.parametrize("path", few([SPRITE, CLOUD_PHYSICS], 1))
 def test_belady_misses_least_where_sizes_are_equal(name, path):
     trace = real_trace(path).with_unit_sizes()
     for capacity in (1, 7, 70, 700):
-        assert run("belady", trace, capacity)[0] <= run(name, trace, capacity)[0]
+        assert native_counts("belady", trace, capacity)[0] <= native_counts(name, trace, capacity)[0]
 
 
 def test_gdsf_beats_belady_where_sizes_differ_so_that_belady_is_no_bound_there():
@@ -36,9 +31,9 @@ def test_gdsf_beats_belady_where_sizes_differ_so_that_belady_is_no_bound_there()
         ids += range(60)
         sizes += [1] * 60
     trace = columns(np.array(ids), np.array(sizes))
-    assert run("gdsf", trace, 60)[0] < run("belady", trace, 60)[0]
+    assert native_counts("gdsf", trace, 60)[0] < native_counts("belady", trace, 60)[0]
     # Nor is the other one a proven bound: it admits the large objects too.
-    assert run("gdsf", trace, 60)[0] < run("belady-size-sampled", trace, 60)[0]
+    assert native_counts("gdsf", trace, 60)[0] < native_counts("belady-size-sampled", trace, 60)[0]
 
 
 @pytest.mark.parametrize("name", ONLINE)
@@ -47,7 +42,7 @@ def test_belady_by_size_misses_least_on_real_traces_with_sizes(name, path):
     trace = real_trace(path)
     for share in (0.001, 0.01, 0.1):
         capacity = int(trace.footprint * share)
-        assert run("belady-size-sampled", trace, capacity)[0] < run(name, trace, capacity)[0]
+        assert native_counts("belady-size-sampled", trace, capacity)[0] < native_counts(name, trace, capacity)[0]
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -56,7 +51,7 @@ def test_columns_that_are_read_only_serve_as_well_and_two_runs_agree(name):
     frozen = [array.copy() for array in (trace.objects, trace.sizes, trace.next_access)]
     for array in frozen:
         array.flags.writeable = False
-    assert BASELINES[name].run(*frozen, trace.object_count, 300, 0) == run(name, trace, 300)
+    assert BASELINES[name].run(*frozen, trace.object_count, 300, 0) == native_counts(name, trace, 300)
 
 
 def test_reading_the_table_loads_no_kernel_and_asking_for_one_loads_that_one():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cache_formats import requests
 from directories_caches import STEPS, Steps, check_uses
+from exported import load
 from hypothesis import given, settings
 
 from vulcan.anvil import Policy, check
@@ -46,9 +47,7 @@ POLICIES: tuple[tuple[Policy, dict[str, Any]], ...] = tuple((check(m.source, TAS
 @cache
 def exported(objective: str) -> ModuleType:
     text = following_module(LIBRARY, objective, NAMES).text
-    module = ModuleType("following")
-    exec(compile(text, "following.py", "exec"), vars(module))
-    return module
+    return load(text, "following")
 
 
 def changing(seed: int, objects: int = 160) -> tuple[Column, Column]:

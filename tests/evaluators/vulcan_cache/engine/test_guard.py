@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from baseline_traces import dense
 from cache_formats import CASES, QUEUES, requests, under
 from changing_traces import TRACES
 from console import Console
 from directories_caches import STEPS, Steps, check_uses
 from effort import slow
+from exported import load
 from hypothesis import example, given, settings
 
 from vulcan.anvil import check
@@ -38,9 +40,7 @@ def exported(source: str, safe: str, format: str = "python") -> ModuleType:
     ((name, text),) = export_guarded(check(source, TASK), format, origin, safe).items()
     assert name.startswith(f"{TASK.name}_guarded")
     assert policy_source(text) == source
-    module = ModuleType(name)
-    exec(compile(text, name, "exec"), vars(module))
-    return module
+    return load(text, name)
 
 
 def outcomes(source: str, safe: str, columns: tuple[Column, Column], capacity: int) -> Column:
@@ -60,10 +60,8 @@ def missed_by(source: str | None, kind: str, capacity: int) -> Column:
 
 @cache
 def trace(kind: str) -> tuple[Column, Column]:
-    keys = TRACES[kind](random.Random(kind))
-    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-    dense = np.argsort(np.argsort(first))[ids].astype(np.uint32)
-    return dense, np.ones(len(dense), np.int64)
+    ids = dense(TRACES[kind](random.Random(kind)))
+    return ids, np.ones(len(ids), np.int64)
 
 
 @pytest.mark.parametrize("source", [LFU, MRU])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from baseline_traces import dense, native_counts
 from effort import slow
 from plain_cache import columns_of, hash_of
 from plain_learners import CacheusSimplified, LrbLike
@@ -11,7 +12,6 @@ from real_data import real_data
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
-from vulcan_cache.baselines import BASELINES
 from vulcan_cache.layout import MAX_SAMPLED
 from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
@@ -27,11 +27,8 @@ def requests_of(seed: int, largest: int) -> list[tuple[int, int]]:
     zipf = random.zipf(1.2, 1600) % 150
     loop = 200 + np.arange(400) % 55
     ids = np.concatenate([zipf[:800], loop, zipf[800:] + 300, zipf[:400]])
-    dense = np.unique(ids, return_index=True)[1]
-    order = np.argsort(np.argsort(dense))
-    keys = order[np.searchsorted(np.unique(ids), ids)]
     sizes = random.randint(1, largest + 1, 1000)
-    return [(int(key), int(sizes[key])) for key in keys]
+    return [(int(key), int(sizes[key])) for key in dense(ids)]
 
 
 @pytest.mark.parametrize(("seed", "largest", "capacity"), [(0, 1, 40), (1, 60, 900), (2, 9, 30)])
@@ -63,5 +60,5 @@ def test_miss_ratios_are_near_the_native_ones(name, draws, path, share, within):
     trace = load_trace(real_data("cache", *folder.split("/")) / file)
     capacity = int(trace.footprint * share)
     result = simulate(check(SOURCES[name], TASK), trace.objects, trace.sizes, capacity, sample_size=draws)
-    misses, *_ = BASELINES[name].run(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)
+    misses, *_ = native_counts(name, trace, capacity)
     assert result.miss_ratio == pytest.approx(misses / trace.objects.size, abs=within)

@@ -6,6 +6,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from baseline_traces import native_counts
+from cache_formats import under
 from cache_programs import queue_programs
 from effort import examples
 from hypothesis import given, settings
@@ -16,7 +18,6 @@ from policy_trees import accepted, programs, random_program
 from vulcan.anvil import check
 from vulcan.errors import UserError
 from vulcan.registry import find_task
-from vulcan_cache.baselines import BASELINES
 from vulcan_cache.simulate import simulate
 from vulcan_traces import load_trace
 
@@ -39,10 +40,6 @@ POLICIES = {
     "identity": HEAD + "    return (obj.id * 7919) % 101\n",
     "huge": HEAD + "    return (obj.count * 1e200) ** 3 - obj.size ** 99\n",
 }
-
-
-def under(mechanism, source):
-    return f'MECHANISM = "{mechanism}"\n{source}'
 
 
 SEEDS = {name: check(source, TASK) for name, source in TASK.seed_policies().items()}
@@ -138,7 +135,7 @@ def sized():
 def test_gdsf_is_the_native_one_but_for_rounding(sized, share):
     capacity = int(sized.footprint * share)
     result = simulate(SEEDS["gdsf"], sized.objects, sized.sizes, capacity)
-    misses, _, _ = BASELINES["gdsf"].run(sized.objects, sized.sizes, sized.next_access, sized.object_count, capacity, 0)
+    misses, _, _ = native_counts("gdsf", sized, capacity)
     assert abs(result.misses - misses) <= 2
     assert simulate(SEEDS["gdsf_admitting"], sized.objects, sized.sizes, capacity).bypassed == 0
 

@@ -4,41 +4,18 @@ from __future__ import annotations
 
 from random import Random
 
-import plain_cache
 import pytest
+from cache_formats import queue_policy
+from plain_cache import assert_equal
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
 
 TASK = find_task("cache_eviction")
 
-POLICY = """
-MECHANISM = "queues"
 
-
-def insert(now, obj, cache, queues, ghost):
-    return {insert}
-
-
-def hit(now, obj, cache, queues):
-    return {hit}
-
-
-def tail(now, obj, cache, queues):
-    return {tail}
-
-
-def keep(now, obj, cache, queues):
-    return {keep}
-
-
-def share(queue, cache, queues):
-    return {share}
-"""
-
-
-def policy(insert="1", hit="0", tail="-1", keep="0", share="cache.capacity"):
-    return check(POLICY.format(insert=insert, hit=hit, tail=tail, keep=keep, share=share), TASK)
+def policy(**answers):
+    return check(queue_policy(**answers), TASK)
 
 
 def with_room(queue, number="1", **answers):
@@ -48,10 +25,6 @@ def with_room(queue, number="1", **answers):
         f"    room.queue = {queue}\n    room.list = {number}\n"
     )
     return check(policy(**answers).source + "\n\n" + handler, TASK)
-
-
-def assert_equal(policy, requests, capacity, **settings):
-    return plain_cache.assert_equal(policy, requests, capacity, **settings)
 
 
 def keys(*asked):

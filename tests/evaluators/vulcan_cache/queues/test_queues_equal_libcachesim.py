@@ -4,7 +4,7 @@ The others are the baselines themselves (`vulcan_cache.baselines`). The README o
 """
 
 import pytest
-from baseline_traces import OLTP, SHARES, SIZED, SPRITE, Columns, real_trace
+from baseline_traces import OLTP, SHARES, SIZED, SPRITE, Columns, native_counts, real_trace
 
 from vulcan.anvil import check
 from vulcan.registry import find_task
@@ -39,11 +39,6 @@ def test_every_policy_that_is_called_like_a_baseline_is_one_or_is_compared():
     own = {baseline.policy for baseline in BASELINES.values()}
     named = {name for name in POLICIES if name.replace("_", "-") in BASELINES} - own
     assert named - {"lecar", "lhd"} == ADAPTIVE.keys()  # those two are in engine/test_learning_policies.py
-
-
-def native_counts(name, trace, capacity):
-    kernel = BASELINES[name].run
-    return kernel(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
