@@ -12,7 +12,7 @@ from anvil_page import describe_reference
 from command_line_page import command_line_page
 from json_page import index_page
 from json_schema import SCHEMA_FILE, schema_text
-from performance_chart import PAGE, performance_chart
+from performance_charts import performance_charts
 from results_charts import results_charts
 from run_reports import recorded_page
 
@@ -25,9 +25,9 @@ def generated_pages() -> dict[str, str]:
         "anvil.md": describe_reference(),
         "json.md": index_page(linked=False),
         SCHEMA_FILE.relative_to(DOCS).as_posix(): schema_text(),
-        "images/performance.svg": performance_chart(PAGE.read_text(encoding="utf-8")),
         "reference/command-line.md": command_line_page(),
         "results/recorded-searches.md": recorded_page(),
+        **performance_charts(),
         **results_charts(),
     }
 
