@@ -11,11 +11,13 @@ from language_programs import LanguageProgram
 from margins import Margined
 from sender_states import sender_state
 
-from vulcan.anvil import Policy
+from vulcan.anvil import Policy, check
 from vulcan.anvil.interpreter import Reference
+from vulcan.registry import find_task
 
 KEYS = (0.0, 1.0, 2.0)
 Lived = TypeVar("Lived", DoubleProgram, LanguageProgram)
+Occasions = TypeVar("Occasions", IntegerProgram, LanguageProgram)
 
 
 def handle(
@@ -69,4 +71,27 @@ def lived_in_integers(number: int, policy: Policy, random: Random, events: int =
         expected = reference(values)
         margin = min(margin, reference.margin)
         program.ask("cwnd", None, values, expected, exact=margin > 1e-5)
+    return program
+
+
+OCCASIONS = """
+def cwnd(state, window):
+    oldest = window.delivered_packets.recent(3) + window.lost_packets.window_percentile(0.5, 4)
+    means = window.duration_us.avg() + state.rtt_us.window_avg(4) + state.lost_packets.window_avg(4)
+    return oldest + state.acked_packets.recent(2) + window.ecn_packets.max() + means
+"""
+
+
+def lived_through_round_trips(number: int, make: type[Occasions], random: Random, told: str, steps: int) -> Occasions:
+    """A sender whose policy observes the round trip on its occasion, which is every fifth step."""
+    policy = check(OCCASIONS, find_task("congestion_control"))
+    program, reference = make(number, policy), policy.reference()
+    for step in range(steps):
+        values = sender_state(program.interface, random)
+        if step % 5 == 3:
+            program.tell(told, None, values)
+            reference.observe_occasion("round_trip", values)
+        program.tell("observe", None, values)
+        reference.observe(None, values)
+        program.ask("cwnd", None, values, reference(values))
     return program

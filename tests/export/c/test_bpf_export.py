@@ -44,20 +44,25 @@ def bpftool() -> str | None:
     return shutil.which("bpftool", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
-@pytest.fixture(scope="module")
-def kernel_types(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with `vmlinux.h`, that of the running kernel."""
+def types_of_the_kernel(clang: str | None) -> str:
+    """The text of `vmlinux.h`, that of the running kernel."""
     tool = bpftool()
-    if shutil.which("clang") is None or tool is None:
-        pytest.skip("no clang or no bpftool")
+    if clang is None or tool is None:
+        pytest.skip("no such clang or no bpftool")
     if not BTF.exists():
         pytest.skip(f"this kernel does not give its types ({BTF})")
-    place = tmp_path_factory.mktemp("types")
     dump = [tool, "btf", "dump", "file", str(BTF), "format", "c"]
     done = subprocess.run(dump, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"bpftool cannot read this kernel's types: {done.stderr.strip()}")
-    (place / "vmlinux.h").write_text(done.stdout)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def kernel_types(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with `vmlinux.h`."""
+    place = tmp_path_factory.mktemp("types")
+    (place / "vmlinux.h").write_text(types_of_the_kernel(shutil.which("clang")))
     return place
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from c_programs import provenance
+from test_bpf_export import types_of_the_kernel
 
 from vulcan.anvil import check
 from vulcan.export import find_exporter
@@ -24,17 +25,11 @@ POLICIES = {"half": HALF, **TASK.seed_policies()}
 def built(source: str, place: Path) -> Path:
     """The program, by the types of the running kernel and the one that it may lack."""
     clang = next((name for name in ("clang", "clang-19", "clang-16") if _emits_tags(name)), None)
-    bpftool = shutil.which("bpftool", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    if clang is None or bpftool is None:
-        pytest.skip("no clang 15, or no bpftool")
+    types = types_of_the_kernel(clang)
     for name, text in find_exporter("bpf").export(check(source, TASK), provenance(TASK.name)).items():
         (place / name).write_text(text)
-    dump = [bpftool, "btf", "dump", "file", "/sys/kernel/btf/vmlinux", "format", "c"]
-    types = subprocess.run(dump, capture_output=True, text=True, check=False)
-    if types.returncode:
-        pytest.skip("bpftool cannot read this kernel's types")
-    lacks = "struct bpf_sk_buff_ptr {" not in types.stdout
-    (place / "vmlinux.h").write_text(types.stdout + TYPES * lacks)
+    lacks = "struct bpf_sk_buff_ptr {" not in types
+    (place / "vmlinux.h").write_text(types + TYPES * lacks)
     made = subprocess.run(["make", f"CLANG={clang} -Werror"], cwd=place, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr[:3000]
     return place / "queue_discipline.bpf.o"

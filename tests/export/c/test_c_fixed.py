@@ -11,6 +11,7 @@ from c_programs import IntegerProgram, provenance
 from effort import ALL, few
 from margins import Margined
 from sender_states import sender_state
+from stateful_lives import OCCASIONS, lived_through_round_trips
 from test_c_state import ran
 
 from vulcan.anvil import Policy, check
@@ -115,25 +116,9 @@ def test_more_than_the_kernel_keeps_is_refused_with_the_reason() -> None:
         fixed_header(policy, provenance(), most_bytes=4_096)
 
 
-OCCASIONS = """
-def cwnd(state, window):
-    oldest = window.delivered_packets.recent(3) + window.lost_packets.window_percentile(0.5, 4)
-    return oldest + state.acked_packets.recent(2) + window.ecn_packets.max() + state.lost_packets.window_avg(4)
-"""
-
-
 def test_statistics_observe_on_their_occasion() -> None:
-    policy = check(OCCASIONS, TASK)
-    program, reference, random = IntegerProgram(0, policy), policy.reference(), Random(5)
-    assert "policy_observe_round_trip(" in double_header(policy, provenance())
-    for step in range(200):
-        values = sender_state(TASK.signature, random)
-        if step % 5 == 3:
-            program.tell("round_trip", None, values)
-            reference.observe_occasion("round_trip", values)
-        program.tell("observe", None, values)
-        reference.observe(None, values)
-        program.ask("cwnd", None, values, reference(values))
+    assert "policy_observe_round_trip(" in double_header(check(OCCASIONS, TASK), provenance())
+    program = lived_through_round_trips(0, IntegerProgram, Random(5), "round_trip", 200)
     ((_, got),) = ran([program])
     assert got == pytest.approx([expected for _, expected, _ in program.expected], rel=0, abs=RESOLUTION)
 

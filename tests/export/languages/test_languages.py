@@ -13,14 +13,12 @@ from anvil_toy import TOY, returning
 from anvil_twin import bits
 from anvil_values import values_for
 from effort import examples
-from exported_run import every_statistic, few_values, life
+from exported_run import every_statistic, few_values
 from language_programs import Go, Java, LanguageProgram, Rust, missing
 from policy_trees import accepted, random_program
-from sender_states import sender_state
-from stateful_lives import lived_in_doubles
+from stateful_lives import KEYS, lived_in_doubles, lived_through_round_trips
 
 from vulcan.anvil import Policy, check, ir
-from vulcan.registry import find_task
 from vulcan.task import Task
 
 LANGUAGES = [
@@ -63,38 +61,26 @@ def test_programs_have_the_bits_of_the_reference(language: type[LanguageProgram]
     assert next(got, None) is None
 
 
-OCCASIONS = """
-def cwnd(state, window):
-    oldest = window.delivered_packets.recent(3) + window.lost_packets.window_percentile(0.5, 4)
-    return oldest + window.duration_us.avg() + state.rtt_us.window_avg(4)
-"""
-
-
 def of_every_statistic(language: type[LanguageProgram]) -> list[LanguageProgram]:
     random, programs = Random(2), []
     for number, feature in enumerate(("whole", "signed", "positive")):
         policy = check(every_statistic(feature), TOY)
         program, reference = language(number, policy), policy.reference()
-        for key, values in life(TOY, random, 60, few_values, keys=3):
-            if values is None:
+        live: set[float] = set()
+        for _ in range(60):
+            key = random.choice(KEYS)
+            if key in live and random.random() < 0.15:
+                live.remove(key)
                 program.tell("leave", key)
                 reference.forget(key)
                 continue
+            live.add(key)
+            values = few_values(TOY.interface, random) | {"item.id": key}
             program.tell("observe", key, values)
             reference.observe(key, values)
             program.ask("rate", key, values, reference(values, key))
         programs.append(program)
-    policy = check(OCCASIONS, find_task("congestion_control"))
-    program, reference = language(len(programs), policy), policy.reference()
-    for step in range(60):
-        values = sender_state(program.interface, random)
-        if step % 5 == 0:
-            program.tell("observe_round_trip", None, values)
-            reference.observe_occasion("round_trip", values)
-        program.tell("observe", None, values)
-        reference.observe(None, values)
-        program.ask("cwnd", None, values, reference(values))
-    return [*programs, program]
+    return [*programs, lived_through_round_trips(len(programs), language, random, "observe_round_trip", 60)]
 
 
 OWN = (
