@@ -6,13 +6,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from docs_pages import ROOT
+from html_elements import elements
 from site_pages import elsewhere, reference
 
 LOADS = {
@@ -33,25 +32,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-class Loaded(HTMLParser):
+def loaded(page: Path) -> list[str]:
     """Addresses that a page loads; that its links lead to pages is mkdocs' own check."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "link" and given.get("rel") in ("canonical", "prev", "next"):
-            return
-        if tag in LOADS and (address := given.get(LOADS[tag])):
-            self.loads.append(address)
-
-
-def read(site: Path) -> Iterator[tuple[Path, Loaded]]:
-    for path in sorted(site.rglob("*.html")):
-        yield path, Loaded(path.read_text(encoding="utf-8"))
+    found = [e for e in elements(page.read_text(encoding="utf-8")) if e.name in LOADS]
+    addresses = [e.attributes.get(LOADS[e.name]) for e in found
+                 if e.name != "link" or e.attributes.get("rel") not in ("canonical", "prev", "next")]  # fmt: skip
+    return [address for address in addresses if address]
 
 
 def test_every_page_of_the_repository_is_on_the_site(site: Path) -> None:
@@ -63,9 +49,11 @@ def test_every_page_of_the_repository_is_on_the_site(site: Path) -> None:
 
 
 def test_no_page_loads_anything_from_another_host(site: Path) -> None:
-    pages = list(read(site))
-    assert sum(len(page.loads) for _, page in pages) > 4 * len(pages)  # styles and scripts are there
-    foreign = {f"{path.name}: {a}" for path, page in pages for a in page.loads if re.match(r"(https?:)?//", a)}
+    pages = {path: loaded(path) for path in site.rglob("*.html")}
+    assert sum(map(len, pages.values())) > 4 * len(pages)  # styles and scripts are there
+    foreign = {
+        f"{path.name}: {a}" for path, addresses in pages.items() for a in addresses if re.match(r"(https?:)?//", a)
+    }
     assert foreign == set()
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
     assert styles

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer, fail
 from console import MOOD_TASK, Console
+from html_elements import elements
 
 from vulcan.store.events import CandidateJudged
 from vulcan.store.runs import open_store
@@ -76,28 +76,9 @@ def test_a_terminal_is_sent_nothing_that_it_would_obey(shown: dict[str, str]) ->
     assert "down \\x1b[2J" in shown["search"]  # what the server said of its fault
 
 
-class Elements(HTMLParser):
-    """The names of all elements of a page and of their attributes, and what its scripts say."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.attributes: set[str] = set()
-        self.scripts: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data: str) -> None:
-        if self.names and self.names[-1] == "script":
-            self.scripts.append(data)
-
-
 def test_a_page_has_no_element_that_a_model_wrote(shown: dict[str, str]) -> None:
-    page = Elements()
-    page.feed(shown["html"])
+    page = elements(shown["html"])
     assert "owned" in shown["html"]  # the winner's program, or what was said of others
-    assert [name for name in page.attributes if name.startswith("on")] == []
-    assert "img" not in page.names
-    assert [script for script in page.scripts if script.startswith("alert(")] == []
+    assert [name for element in page for name in element.attributes if name.startswith("on")] == []
+    assert "img" not in {element.name for element in page}
+    assert [e.text for e in page if e.name == "script" and e.text.startswith("alert(")] == []

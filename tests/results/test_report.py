@@ -9,10 +9,10 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from html_elements import Element, elements
 from locations import recorded_run
 
 from vulcan.results.report.comparison import comparison_document, comparison_page
@@ -26,45 +26,15 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(recorded_run(), tmp_path / "run"))
 
 
-class Page(HTMLParser):
-    """The elements of a page, its links to rows with their texts, and the data inside."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-        self.elements: list[str] = []
-        self.links: list[tuple[int, str]] = []
-        self.packed = ""
-        self._link: int | None = None
-        self._in_data = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.elements.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
-        found = re.fullmatch(r"#row-(\d+)", given.get("href") or "")
-        self._link = int(found[1]) if found else None
-        self._in_data = given.get("id") == "data"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._link, self._in_data = None, False
-
-    def handle_data(self, data: str) -> None:
-        if self._link is not None:
-            self.links.append((self._link, data))
-        if self._in_data:
-            self.packed += data
-
-    @property
-    def data(self) -> str:
-        return gzip.decompress(base64.b64decode(self.packed)).decode()
-
-
-def page_of(run: Path) -> tuple[Page, dict[str, object]]:
+def page_of(run: Path) -> tuple[list[Element], dict[str, object]]:
     report = Report.of(run)
     document = report_document(report, seconds=0.0)
-    return Page(html_page(report, document)), document
+    return elements(html_page(report, document)), document
+
+
+def links_to_rows(page: list[Element]) -> list[tuple[int, str]]:
+    found = ((re.fullmatch(r"#row-(\d+)", e.attributes.get("href", "")), e.text) for e in page)
+    return [(int(row[1]), text) for row, text in found if row and text]
 
 
 def rows_of(run: Path) -> dict[int, tuple[str, dict[str, object]]]:
@@ -85,7 +55,8 @@ def numbers_in(value: object) -> set[str]:
 
 def test_every_row_is_in_the_page_as_it_is_in_the_store(run: Path) -> None:
     page, _ = page_of(run)
-    embedded = {row["row"]: row for row in json.loads(page.data)["rows"]}
+    (packed,) = (element.text for element in page if element.attributes.get("id") == "data")
+    embedded = {row["row"]: row for row in json.loads(gzip.decompress(base64.b64decode(packed)))["rows"]}
     stored = rows_of(run)
     assert set(embedded) == set(stored)
     for number, (kind, data) in stored.items():
@@ -105,8 +76,9 @@ def test_every_number_that_is_a_link_stands_in_its_row(run: Path) -> None:
     scores = {s["row"]: set() for s in document["scores"]}
     for s in document["scores"]:
         scores[s["row"]].add(aligned(s["score"]))
-    assert len(page.links) > 100
-    for row, text in page.links:
+    links = links_to_rows(page)
+    assert len(links) > 100
+    for row, text in links:
         assert text in numbers_in(stored[row][1]) | scores.get(row, set()) | derived | {
             aligned(len(stored[row][1].get("config", ())))
         }, f"{text} is not in row {row}"
@@ -114,7 +86,7 @@ def test_every_number_that_is_a_link_stands_in_its_row(run: Path) -> None:
 
 def test_the_scores_of_the_page_are_those_that_show_prints(run: Path) -> None:
     page, document = page_of(run)
-    texts = {text for _, text in page.links}
+    texts = {text for _, text in links_to_rows(page)}
     assert aligned(document["train"]["score"]) in texts
     for score in document["train"]["baselines"].values():
         assert aligned(score) in texts
@@ -124,7 +96,7 @@ def test_the_page_asks_for_nothing_from_outside(run: Path) -> None:
     report = Report.of(run)
     text = html_page(report, report_document(report, seconds=0.0))
     assert not re.search(r'(src|href)="https?://', text)
-    assert all(address.startswith("#") for address in Page(text).addresses)
+    assert all(e.attributes.get(name, "#").startswith("#") for e in elements(text) for name in ("src", "href"))
     assert "default-src 'none'" in text
     assert len(text) < 400_000
 
