@@ -1,4 +1,4 @@
-"""What tests of several folders share: real data, files that a test writes, and a cache directory of their own."""
+"""What tests of several folders share: files that a test writes, and a cache directory of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from console import Console
 from effort import examples
 from hypothesis import HealthCheck, settings
 from locations import TASKS
-from real_data import real_data
 
 from vulcan.paths import keep_compiled_kernels_in_cache
 from vulcan.scoring import Executor, LocalExecutor, Setup
@@ -89,36 +88,12 @@ LONG = (
 """Tests of ten seconds and more: begun last, they would run when all others are done."""
 
 DECODE = (
-    "tests/evaluators/vulcan_tiering/", "tests/export/formats/", "tests/export/python/", "tests/portfolio/",
-    "tests/traces/",
+    "tests/evaluators/vulcan_spot/", "tests/evaluators/vulcan_tiering/", "tests/export/formats/",
+    "tests/export/python/", "tests/portfolio/", "tests/traces/",
 )  # fmt: skip
 
 BESIDE_A_BROWSER = "tests/docs/test_docs_site.py"
 """Tests of the site, which is built once for all of them, the one in a browser too."""
-
-
-@pytest.fixture(scope="session")
-def cache_traces() -> Path:
-    """The folder of real cache traces."""
-    return real_data("cache")
-
-
-@pytest.fixture(scope="session")
-def links() -> Path:
-    """The folder of real link traces."""
-    return real_data("cc")
-
-
-@pytest.fixture(scope="session")
-def page_counts() -> Path:
-    """The folder of recorded page counts."""
-    return real_data("mem", "pagecounts")
-
-
-@pytest.fixture(scope="session")
-def spot_traces() -> Path:
-    """The folder of public spot traces."""
-    return real_data("spot")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import csv
 import numpy as np
 import pytest
 from effort import ALL
+from real_data import real_data
 
 from vulcan_traces import load_trace
 
@@ -17,12 +18,12 @@ NAMED = {
 OTHER_FORMAT = {"mq_wsrch", "mq_tpcc"}
 
 
-def test_requests_objects_footprints_and_size_changes_equal_the_published_statistics(cache_traces):
-    with (cache_traces / "stats_full.csv").open() as file:
+def test_requests_objects_footprints_and_size_changes_equal_the_published_statistics():
+    with real_data("cache", "stats_full.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["trace"] not in OTHER_FORMAT]
     assert len(rows) == 27
     for row in rows if ALL else rows[::4]:
-        trace = load_trace(cache_traces.parent / row["src"], format=NAMED.get(row["trace"]))
+        trace = load_trace(real_data(row["src"]), format=NAMED.get(row["trace"]))
         expected = (int(row["n_req"]), int(row["n_obj"]), int(row["footprint_bytes"]))
         assert (trace.requests, trace.object_count, trace.footprint) == expected, row["trace"]
         assert (int(trace.sizes.min()), int(trace.sizes.max())) == (int(row["size_min"]), int(row["size_max"]))
@@ -32,9 +33,9 @@ def test_requests_objects_footprints_and_size_changes_equal_the_published_statis
         assert np.count_nonzero(trace.next_access < 0) == trace.object_count
 
 
-def test_all_forms_of_one_trace_have_the_same_requests(cache_traces):
+def test_all_forms_of_one_trace_have_the_same_requests():
     binary, table, plain, vscsi = (
-        load_trace(cache_traces / "libcachesim" / f"cloudPhysicsIO.{ending}")
+        load_trace(real_data("cache", "libcachesim", f"cloudPhysicsIO.{ending}"))
         for ending in ("oracleGeneral.bin", "csv", "txt", "vscsi")
     )
     for trace in (binary, table, plain, vscsi):
@@ -47,8 +48,8 @@ def test_all_forms_of_one_trace_have_the_same_requests(cache_traces):
     assert set(plain.sizes) == {1}
 
 
-def test_next_access_equals_the_one_stored_in_oracle_general(cache_traces):
-    path = cache_traces / "libcachesim" / "cloudPhysicsIO.oracleGeneral.bin"
+def test_next_access_equals_the_one_stored_in_oracle_general():
+    path = real_data("cache", "libcachesim", "cloudPhysicsIO.oracleGeneral.bin")
     record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
     stored = np.fromfile(path, record)["next"]
     ours = load_trace(path).next_access
@@ -64,9 +65,9 @@ def test_next_access_equals_the_one_stored_in_oracle_general(cache_traces):
         ("csv", "CSV_TRACE"),
     ],
 )
-def test_ids_sizes_and_times_equal_those_of_libcachesims_reader(cache_traces, ending, kind):
+def test_ids_sizes_and_times_equal_those_of_libcachesims_reader(ending, kind):
     libcachesim = pytest.importorskip("libcachesim", reason="libcachesim is published for Linux only")
-    path = cache_traces / "libcachesim" / f"cloudPhysicsIO.{ending}"
+    path = real_data("cache", "libcachesim", f"cloudPhysicsIO.{ending}")
     parameters = libcachesim.ReaderInitParam()
     if ending == "csv":
         parameters = libcachesim.ReaderInitParam(has_header=True, delimiter=",", obj_id_is_num=True)
@@ -80,15 +81,15 @@ def test_ids_sizes_and_times_equal_those_of_libcachesims_reader(cache_traces, en
         assert np.array_equal(np.floor(trace.times), theirs[:, 2])
 
 
-def test_samples_and_derived_traces_are_read(cache_traces):
-    sample = load_trace(cache_traces / "webcachesim" / "test.tr")
+def test_samples_and_derived_traces_are_read():
+    sample = load_trace(real_data("cache", "webcachesim", "test.tr"))
     assert (sample.requests, sample.times[0], sample.keys[0], sample.sizes[0]) == (10_492, 109, 26, 1)
-    derived = load_trace(cache_traces / "derived" / "tragen_tc0_download.oracleGeneral.bin.zst")
+    derived = load_trace(real_data("cache", "derived", "tragen_tc0_download.oracleGeneral.bin.zst"))
     assert derived.object_count == 57_390
 
 
-def test_a_column_mapping_reads_what_the_header_gives(cache_traces):
-    path = cache_traces / "libcachesim" / "cloudPhysicsIO.csv"
+def test_a_column_mapping_reads_what_the_header_gives():
+    path = real_data("cache", "libcachesim", "cloudPhysicsIO.csv")
     by_header = load_trace(path)
     for columns in ("time=2,id=5,size=4,header", "id=lbn,size=size,time=time,delimiter=comma,ids=number"):
         mapped = load_trace(path, columns=columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from baseline_traces import native_counts
 
 from vulcan.errors import UserError
-from vulcan_cache.baselines import BASELINES
-from vulcan_traces import Trace, load_trace
+from vulcan_traces import load_trace
 
 Request = tuple[object, int]
 Written = tuple[str, str, dict[str, str], list[Request]]
@@ -41,11 +42,6 @@ def plain_lru(requests: Sequence[Request], capacity: int) -> int:
 def with_sizes(requests: Sequence[Request]) -> list[Request]:
     """Give a size of 0 the last known one of its object before, else the first one after; leave out those of none."""
     return with_all_sizes([(key, size, 1) for key, size in requests])
-
-
-def lru(trace: Trace, capacity: int) -> int:
-    run = BASELINES["lru"].run
-    return int(run(trace.objects, trace.sizes, trace.next_access, trace.object_count, capacity, 0, None)[0])
 
 
 def drawn(seed: int, count: int = 400) -> list[tuple[int, int, int]]:
@@ -196,7 +192,7 @@ def test_lru_misses_what_a_plain_lru_misses(shape: Callable[[], Written], write:
     footprint = sum(dict(reversed(requests)).values())
     assert trace.footprint == footprint
     for share in (0.05, 0.2, 0.6):
-        assert lru(trace, int(share * footprint)) == plain_lru(requests, int(share * footprint))
+        assert native_counts("lru", trace, int(share * footprint))[0] == plain_lru(requests, int(share * footprint))
 
 
 def test_notes_count_what_was_left_out_and_changed(write: Callable[..., Path]) -> None:
@@ -264,36 +260,36 @@ def test_a_column_that_could_be_the_time_is_asked_about(write: Callable[..., Pat
         load_trace(write("t.csv", "moment,id,size\n1,2,3\n"))
 
 
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ("time=3,id=2,size=1", ["sizes climb as times do", "times go backwards, a quarter or more"]),
-        ("time=1,id=2,size=3", []),
-    ],
-)
-def test_swapped_columns_are_doubted(write: Callable[..., Path], columns: str, said: list[str]) -> None:
-    rows = [f"{1_500_000_000 + n},{n % 7},{(n * 31) % 97 + 1}" for n in range(3_000)]
-    notes = list(map(str, load_trace(write("a.csv", "\n".join(rows)), columns=columns).notes))
-    assert len(notes) == len(said)
-    assert all(part in note and note.endswith("swapped?") for part, note in zip(said, notes, strict=True))
-
-
-def test_sizes_that_are_others_at_each_request_are_doubted(write: Callable[..., Path]) -> None:
-    sizes = np.random.default_rng(1).integers(1, 100_000, 3_000)
-    path = write("a.csv", "\n".join(f"{n},{n % 50},{size}" for n, size in enumerate(sizes)))
-    (note,) = map(str, load_trace(path, columns="time=1,id=2,size=3").notes)
-    assert note.endswith("another size than the one before: is that column a size?")
-
-
 def test_a_header_alone_is_no_trace(write: Callable[..., Path]) -> None:
     with pytest.raises(UserError, match="it has one line"):
         load_trace(write("a.csv", "time,id,size\n"))
 
 
-def test_ids_and_sizes_that_are_swapped_are_doubted(write: Callable[..., Path]) -> None:
-    ids = np.random.default_rng(1).zipf(1.3, 3_000) % 500
-    path = write("a.csv", "\n".join(f"{n},{i},{i * 37 % 100 + 1}" for n, i in enumerate(ids)))
-    said = [list(map(str, load_trace(path, columns=f"time=1,{c}").notes)) for c in ("id=2,size=3", "id=3,size=2")]
-    assert said[0] == []
-    assert len(said[1]) == 1
-    assert said[1][0].endswith("with many sizes: are columns swapped?")
+TABLES = {
+    "regular": [(1_500_000_000 + n, n % 7, (n * 31) % 97 + 1) for n in range(3_000)],
+    "any size": [(n, n % 50, size) for n, size in enumerate(np.random.default_rng(1).integers(1, 100_000, 3_000))],
+    "skewed": [(n, i, i * 37 % 100 + 1) for n, i in enumerate(np.random.default_rng(1).zipf(1.3, 3_000) % 500)],
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "said"),
+    [
+        ("regular", "time=1,id=2,size=3", []),
+        (
+            "regular",
+            "time=3,id=2,size=1",
+            ["sizes climb as times do.*swapped", "backwards, a quarter or.*swapped"],
+        ),
+        ("any size", "time=1,id=2,size=3", ["another size than the one before: is that column a size"]),
+        ("skewed", "time=1,id=2,size=3", []),
+        ("skewed", "time=1,id=3,size=2", ["with many sizes: are columns swapped"]),
+    ],
+)
+def test_columns_that_are_swapped_are_doubted(
+    write: Callable[..., Path], table: str, columns: str, said: list[str]
+) -> None:
+    path = write("a.csv", "\n".join(",".join(map(str, row)) for row in TABLES[table]))
+    notes = list(map(str, load_trace(path, columns=columns).notes))
+    assert len(notes) == len(said)
+    assert all(re.search(rf"{part}\?$", note) for part, note in zip(said, notes, strict=True))

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from real_data import real_data
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -21,12 +21,6 @@ from vulcan_traces.spot import EMBEDDED_SPOT, load_spot
 TASK = find_task("spot_single")
 BY_TIME = Split(0.6, 0.2, 0.2)
 LONG = "markov:hours=1000,seed=4,name=long"
-
-
-@pytest.fixture
-def evaluator(tmp_path, monkeypatch):
-    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
-    return load_evaluator(TASK)
 
 
 def settings(**given):
@@ -135,10 +129,10 @@ def test_settings_that_make_no_sense(evaluator, given, what):
     assert "\n" not in str(raised.value)
 
 
-def test_a_public_trace_and_public_windows(evaluator, spot_traces):
+def test_a_public_trace_and_public_windows(evaluator):
     zone = "us-west-2a_v100_1"
-    whole = str(spot_traces / "skypilot-spot-traces/availability/1-node/aws-10-26-2022" / f"{zone}.json")
-    archive = spot_traces / "adrs/cant_be_late_real_traces.tar.gz"
+    whole = str(real_data("spot", "skypilot-spot-traces/availability/1-node/aws-10-26-2022", f"{zone}.json"))
+    archive = real_data("spot", "adrs", "cant_be_late_real_traces.tar.gz")
     ready = f"{archive}:real/ddl=search+task=48+overhead=0.02/real/{zone}/traces/random_start"
     found = evaluator.instances(few(trace=[whole], deadline=[52.0, 92.0]), BY_TIME)
     assert [i.name for i in found[:2]] == [f"{zone}@52h+0.2h", f"{zone}@92h+0.2h"]

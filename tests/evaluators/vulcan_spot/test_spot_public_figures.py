@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from real_data import real_data
 
 from benchmarks.spot import PUBLIC, all_runs, means
 from vulcan_spot.job import Prices, SpotJob
@@ -10,7 +11,8 @@ from vulcan_spot.simulator import public_score
 
 
 @pytest.fixture(scope="module")
-def runs(spot_traces):
+def runs():
+    real_data("spot")
     return all_runs()
 
 

@@ -11,7 +11,6 @@ import pytest
 from benchmarks.spot_leaderboard import least_bill, public_bill
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.searches.prompts import Prompts
@@ -26,12 +25,6 @@ from vulcan_traces.spot import EMBEDDED_REGIONS
 TASK = find_task("spot_multi")
 BY_TIME = Split(0.6, 0.2, 0.2)
 PAIR = "markov:hours=1000,seed=4,name=here::markov:hours=1000,seed=5,up=6,name=there"
-
-
-@pytest.fixture
-def evaluator(tmp_path, monkeypatch):
-    monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
-    return load_evaluator(TASK)
 
 
 def few(**given):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real_data import real_data
 
 from vulcan.errors import UserError
 from vulcan_spot.windows import Windows, apart, places_of
@@ -170,8 +171,8 @@ def test_windows_of_several_traces_keep_apart():
         places_of(mixed, 60, 1, 0.0, 1.0, "x")
 
 
-def test_public_traces_are_read(spot_traces):
-    found = {place: load_spot(str(place)) for place in sorted(spot_traces.glob("skypilot-spot-traces/**/*.json"))}
+def test_public_traces_are_read():
+    found = {place: load_spot(str(place)) for place in sorted(real_data("spot").glob("skypilot-spot-traces/**/*.json"))}
     assert len(found) == 34
     shares = {f"{p.parent.name}/{p.stem}": round(float(t[0].available.mean()), 3) for p, t in found.items()}
     assert shares["aws-10-26-2022/us-west-2a_k80_1"] == 0.893
@@ -181,10 +182,10 @@ def test_public_traces_are_read(spot_traces):
     assert shares["aws-02-15-2023/us-west-2b_v100_1"] == 0.905
 
 
-def test_windows_of_the_simulator_are_the_complement_of_the_trace_they_were_cut_from(spot_traces):
+def test_windows_of_the_simulator_are_the_complement_of_the_trace_they_were_cut_from():
     """Which settles the sign of both."""
-    archive = spot_traces / "adrs" / "cant_be_late_real_traces.tar.gz"
-    whole = spot_traces / "skypilot-spot-traces" / "availability" / "1-node" / "aws-10-26-2022"
+    archive = real_data("spot", "adrs", "cant_be_late_real_traces.tar.gz")
+    whole = real_data("spot") / "skypilot-spot-traces" / "availability" / "1-node" / "aws-10-26-2022"
     for zone in ("us-west-2a_v100_1", "us-west-2b_k80_8"):
         long = load_spot(str(whole / f"{zone}.json"))[0].available
         folder = f"real/ddl=search+task=48+overhead=0.02/real/{zone}/traces/random_start"

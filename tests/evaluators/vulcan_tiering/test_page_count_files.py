@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from real_data import real_data
 
 from vulcan.errors import UserError
 from vulcan_traces.memory import load_page_counts
@@ -79,10 +80,11 @@ def test_page_sizes_that_make_no_sense(write, size):
     ("name", "epochs", "pages"),
     [("own_gups", 60, 16384), ("own_kv", 60, 16896), ("own_bfs", 60, 10675), ("gups_hotmove", 95, 8287)],
 )
-def test_recorded_kernels(page_counts, name, epochs, pages):
-    counts = load_page_counts(page_counts / f"{name}.npz")
+def test_recorded_kernels(name, epochs, pages):
+    place = real_data("mem", "pagecounts", f"{name}.npz")
+    counts = load_page_counts(place)
     assert (counts.intervals, counts.pages) == (epochs, pages)
-    with np.load(page_counts / f"{name}.npz") as raw:
+    with np.load(place) as raw:
         assert counts.accesses == int(raw["loads"].sum(dtype=np.int64) + raw["stores"].sum(dtype=np.int64))
         for epoch in (0, epochs // 2, epochs - 1):
             assert sorted(counts.loads[epoch][counts.loads[epoch] > 0]) == sorted(

@@ -53,34 +53,17 @@ CHECKED = {name: check(source, TASK) for name, source in POLICIES.items()}
 WAYS = [name for name in KNOWN if name != "omniscient"]
 
 
-@settings(max_examples=examples(240))
-@given(case=cases(), name=st.sampled_from(sorted(POLICIES)))
-def test_policies_run_as_in_plain_python(case: Case, name: str) -> None:
-    memory = case.plain()
-    memory.run(PlainRanking(CHECKED[name], memory), case.first, case.last)
-    same(simulate(CHECKED[name], case.counts, case.samples, case.capacity, **case.arguments()), memory)
-
-
 STATEFUL = list(stateful_programs(TASK, Random(4), examples(72)))
+REGRESSION = check((ROOT / "benchmarks" / "policies" / "tiering_regression.py").read_text(encoding="utf-8"), TASK)
+PROGRAMS = st.one_of(st.sampled_from(list(CHECKED.values())), st.sampled_from(STATEFUL), st.just(REGRESSION))
 
 
-@settings(max_examples=examples(180))
-@given(case=cases(), policy=st.sampled_from(STATEFUL))
-def test_policies_with_state_run_as_in_plain_python(case: Case, policy: Policy) -> None:
+@settings(max_examples=examples(540))
+@given(case=cases(), policy=PROGRAMS)
+def test_policies_run_as_in_plain_python(case: Case, policy: Policy) -> None:
     memory = case.plain()
     memory.run(PlainRanking(policy, memory), case.first, case.last)
     same(simulate(policy, case.counts, case.samples, case.capacity, **case.arguments()), memory)
-
-
-REGRESSION = check((ROOT / "benchmarks" / "policies" / "tiering_regression.py").read_text(encoding="utf-8"), TASK)
-
-
-@settings(max_examples=examples(120))
-@given(case=cases())
-def test_the_regression_on_all_pages_runs_as_in_plain_python(case: Case) -> None:
-    memory = case.plain()
-    memory.run(PlainRanking(REGRESSION, memory), case.first, case.last)
-    same(simulate(REGRESSION, case.counts, case.samples, case.capacity, **case.arguments()), memory)
 
 
 @settings(max_examples=examples(240))

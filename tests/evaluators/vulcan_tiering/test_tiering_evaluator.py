@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 from effort import slow
+from real_data import real_data
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import load_evaluator, rungs_of
+from vulcan.evaluator import rungs_of
 from vulcan.generator import OfflineEvolve
 from vulcan.models.base import Request
 from vulcan.registry import find_task
@@ -22,11 +23,6 @@ from vulcan_traces.memory import MEMORY_WORKLOADS, load_page_counts
 TASK = find_task("memory_tiering")
 SPEC = "gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4"
 STEADY = check(TASK.seed_policies()["steady"], TASK)
-
-
-@pytest.fixture
-def evaluator():
-    return load_evaluator(TASK)
 
 
 def settings(**given):
@@ -192,8 +188,8 @@ def test_decisions_tell_policies_apart_by_what_they_move(evaluator):
     assert len(set(digests.values())) == 4
 
 
-def test_recorded_counts_by_trace(evaluator, page_counts):
-    given = settings(trace=[str(page_counts / "own_kvshift.npz")], sample_period=100)
+def test_recorded_counts_by_trace(evaluator):
+    given = settings(trace=[str(real_data("mem", "pagecounts", "own_kvshift.npz"))], sample_period=100)
     instances = evaluator.instances(given, Split(0.6, 0.2, 0.2))
     assert [i.name for i in instances] == ["own_kvshift@10%"] * 3
     evaluator.prepare(instances)

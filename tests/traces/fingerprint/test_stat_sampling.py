@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from effort import few
+from real_data import real_data
 
 from vulcan_traces import load_trace
 from vulcan_traces.fingerprint import fingerprint
@@ -21,8 +20,8 @@ LONG = [
 
 
 @pytest.mark.parametrize(("path", "format"), few(LONG, 1))
-def test_the_error_of_sampling_is_bounded(cache_traces: Path, path: str, format: str | None) -> None:
-    trace = load_trace(cache_traces / path, format=format)
+def test_the_error_of_sampling_is_bounded(path: str, format: str | None) -> None:
+    trace = load_trace(real_data("cache", path), format=format)
     sampled = fingerprint(trace)
     exact = fingerprint(trace, exact_requests=trace.requests)
     assert exact.sample_rate == 1

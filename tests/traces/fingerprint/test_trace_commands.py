@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from real_data import real_data
 from typer.testing import CliRunner
 
 from vulcan.errors import UserError
@@ -68,8 +69,8 @@ def test_oracle_general_keeps_all_but_parts_of_seconds(tmp_path: Path, name: str
     assert np.array_equal(np.floor(before.times), after.times)
 
 
-def test_oracle_general_is_libcachesims_byte_for_byte(cache_traces: Path, tmp_path: Path) -> None:
-    original = cache_traces / "libcachesim/cloudPhysicsIO.oracleGeneral.bin"
+def test_oracle_general_is_libcachesims_byte_for_byte(tmp_path: Path) -> None:
+    original = real_data("cache", "libcachesim", "cloudPhysicsIO.oracleGeneral.bin")
     run("convert", str(original), str(tmp_path / "again.oracleGeneral"))
     assert (tmp_path / "again.oracleGeneral").read_bytes() == original.read_bytes()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from real_data import real_data
 
 from vulcan.errors import UserError
 from vulcan_traces.links import load_link
@@ -16,8 +17,8 @@ NO_LINKS = {"README", "README.md", "trace-info", "delay_example.txt"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_trace_of_a_folder_loads(links, folder):
-    paths = [path for path in sorted((links / folder).iterdir()) if path.name not in NO_LINKS]
+def test_every_trace_of_a_folder_loads(folder):
+    paths = [path for path in sorted(real_data("cc", folder).iterdir()) if path.name not in NO_LINKS]
     assert len(paths) == FOLDERS[folder]
     for path in paths:
         link = load_link(path)
@@ -38,13 +39,13 @@ def test_every_trace_of_a_folder_loads(links, folder):
         ("pantheon-poisson/2.64mbps-poisson.trace", 60, 2.44),
     ],
 )
-def test_a_trace_has_its_length_and_rate(links, name, seconds, megabits):
-    link = load_link(links / name)
+def test_a_trace_has_its_length_and_rate(name, seconds, megabits):
+    link = load_link(real_data("cc", name))
     assert link.seconds == pytest.approx(seconds, rel=0.01)
     assert link.mean_rate / 1e6 == pytest.approx(megabits, rel=0.005)
 
 
-def test_what_is_no_link_in_these_folders_is_told_so(links):
+def test_what_is_no_link_in_these_folders_is_told_so():
     for name in ("nyc-cellular/README", "cellular-2018/README.md", "leocc-starlink/delay_example.txt"):
         with pytest.raises(UserError):
-            load_link(links / name)
+            load_link(real_data("cc", name))

@@ -6,7 +6,6 @@ import pytest
 
 from vulcan.anvil import check
 from vulcan.errors import UserError
-from vulcan.evaluator import load_evaluator
 from vulcan.registry import find_task
 from vulcan.searches.config import complete_settings
 from vulcan.task import Split
@@ -17,11 +16,6 @@ from vulcan_traces import EMBEDDED, load_trace
 TASK = find_task("cache_eviction")
 SPEC = "zipf:requests=10000,objects=1500,alpha=0.9,seed=4,sizes=lognormal"
 BY_TIME = Split(0.6, 0.2, 0.2)
-
-
-@pytest.fixture
-def evaluator():
-    return load_evaluator(TASK)
 
 
 def settings(**given):

@@ -26,11 +26,6 @@ def own_cache_directory(tmp_path, monkeypatch):
     monkeypatch.setenv("VULCAN_CACHE_DIR", str(tmp_path))
 
 
-@pytest.fixture
-def evaluator():
-    return load_evaluator(TASK)
-
-
 def instances_of(evaluator, *specs, split=WHOLE, **given):
     return evaluator.instances(complete_settings(TASK, {"trace": list(specs), "cache_size": ["20%"], **given}), split)
 
