@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
+from contextlib import closing
+from pathlib import Path
 
 from vulcan.findings import InstanceFinding, Series, SmallTable
 from vulcan.store.events import (
@@ -90,3 +93,9 @@ CALLS: tuple[CallRecord, ...] = (
     CallRecord(10, 0, (), TEXT, "m", "unknown", 1, 2, 0.0, 5.0),
     CallRecord(1, 0, (("system", "s"), ("user", "u")), "reply", "m", "stop", 3, 4, 1e-9, 2.5),
 )
+
+
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    """Ask a run's file by SQL."""
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()

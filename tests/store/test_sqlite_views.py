@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from awkward_events import EVENTS, FLOATS, TEXT
+from awkward_events import EVENTS, FLOATS, TEXT, rows
 
 from vulcan.store import SQLiteStore
 
@@ -23,11 +22,6 @@ def path(tmp_path: Path) -> Path:
     with closing(SQLiteStore(path, create=True)) as store:
         store.append(*EVENTS)
     return path
-
-
-def rows(path: Path, query: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(path)) as db:
-        return db.execute(query).fetchall()
 
 
 def test_view_proposals(path: Path) -> None:
