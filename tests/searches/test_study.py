@@ -236,15 +236,6 @@ def test_parents_are_the_best_of_all_earlier_rounds_and_of_equals_the_earlier(ch
     assert study.ask() is None
 
 
-def test_failed_and_rejected_candidates_are_no_parents(children: Executor) -> None:
-    study = new_study(children, rounds=2, samples=3, parents=9, repairs=0)
-    for proposal, text in zip(ask_all(study), (mood(104), "def decide(load):\n", share(2.0)), strict=True):
-        study.tell(proposal, reply(as_reply(text)))
-    study.wait_for_scores()
-    parents = ask_all(study)[0].draft.parents
-    assert [m.candidate for m in parents] == [SEEDS + 3, 1, 2]
-
-
 def test_every_proposal_has_a_seed_of_its_own(children: Executor) -> None:
     def seeds(**changes: int) -> list[int]:
         study = new_study(children, rounds=1, samples=5, **changes)
