@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, answer
 from console import Console
+from search_parts import as_reply, share
 
 from vulcan.registry import built_in_directory
-
-PROGRAM = "```python\ndef decide(load, room):\n    return min(load, room) * {}\n```"
 
 
 def test_runs_and_model_may_be_named_by_the_environment(vulcan: Console) -> None:
     elsewhere = vulcan.directory / "else" / "where"
-    with ChatServer([answer(PROGRAM.format(share)) for share in (1.1, 1.2)]) as server:
+    with ChatServer([answer(as_reply(share(of))) for of in (1.1, 1.2)]) as server:
         environment = {
             "VULCAN_RUNS_DIR": str(elsewhere), "VULCAN_MODEL": "toy", "VULCAN_API_BASE": server.url,
         }  # fmt: skip

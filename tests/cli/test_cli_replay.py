@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from chat_server import Behaviour, ChatServer, Received, answer
 from console import MOOD_TASK, Console, one_line
+from search_parts import as_reply, share
 
 from vulcan.store.events import CandidateJudged, RunStarted
 from vulcan.store.runs import FILE, open_store
@@ -21,17 +22,13 @@ PLAN = ("--task", MOOD_TASK, "--budget-candidates", "14", "--executor", "local",
 PLAN += ("--simplify", "0", "--in-flight", "3", "--advice-every", "5")
 
 
-def program(share: float) -> str:
-    return f"```python\ndef decide(load, room):\n    return min(load, room) * {share}\n```"
-
-
 def two_models(request: Received) -> Behaviour:
     """One that gets better and sometimes has nothing to say; one whose replies hold no program."""
     if "lessons" in str(request.body["messages"][-1]["content"]) and "```python" not in str(request.body["messages"]):
         return answer("Take as much as fits.", model="a server")
     if request.body["model"] == "blunt" or request.number % 5 == 3:
         return answer(f"I have no idea, for the {request.number}th time.", model="a server")
-    return answer(program(1 + request.number / 50), model="a server", usage=(200 + request.number, 30))
+    return answer(as_reply(share(1 + request.number / 50)), model="a server", usage=(200 + request.number, 30))
 
 
 def record(vulcan: Console, *options: str, script: Any = two_models) -> str:

@@ -7,7 +7,6 @@ import re
 import select
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ import httpx
 from console import COMMAND, MOOD_TASK
 from edited_log import rewrite_log
 from locations import recorded_run
+from waiting import wait_until
 
 from vulcan.store import RunRecord
 from vulcan.store.events import (
@@ -110,12 +110,9 @@ def ended(process: subprocess.Popen[str]) -> int:
 
 def until(holds: Callable[[], Any], what: str) -> Any:
     """What `holds` gives once it is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if found := holds():
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"it did not come about that {what}")
+    found = wait_until(holds, PATIENCE)
+    assert found, f"it did not come about that {what}"
+    return found
 
 
 def only_run(directory: Path) -> Path:

@@ -95,21 +95,9 @@ def test_a_plan_in_a_file_is_the_same_build(vulcan: Console, built: dict[str, An
     )
     task = ("library", "build", "--task", CACHES, "--traces", "traces")
     options = (
-        "--cache-size",
-        "10%",
-        "--objective",
-        "object",
-        "--objective",
-        "byte",
-        "--members",
-        "2",
-        "--keep",
-        "lru",
-        "--policy",
-        "mru.py",
-        "--policy",
-        "mru.py@sample_size=8",
-    )
+        "--cache-size", "10%", "--objective", "object", "--objective", "byte", "--members", "2", "--keep", "lru",
+        "--policy", "mru.py", "--policy", "mru.py@sample_size=8",
+    )  # fmt: skip
     of_file = vulcan.document(*task, "--config", "plan.toml", "--members", "2", "-o", "of_file")
     assert of_file == vulcan.document(*task, *options, "-o", "of_options")
     assert (of_file["objectives"], len(of_file["members"])) == (["object", "byte"], 2), "the command line comes first"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from vulcan.scoring.sandbox.processes import is_alive
 
+T = TypeVar("T")
 
-def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Whether it holds at last."""
+
+def wait_until(condition: Callable[[], T], seconds: float = 30.0) -> T:
+    """What it gives at last: whether it holds, say."""
     until = time.monotonic() + seconds
     while not (holds := condition()) and time.monotonic() < until:
         time.sleep(0.01)
