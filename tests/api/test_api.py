@@ -127,7 +127,6 @@ def test_the_options_are_those_of_the_command_line(run: vulcan.Run) -> None:
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "no task": ({}, "vulcan.search: name a task, as task='cache_eviction'"),
-    "misspelt option": ({"task": MOOD_TASK, "bugdet_candidates": 3}, "did you mean 'budget_candidates'?"),
     "misspelt setting": ({"task": MOOD_TASK, "wieght": 3}, "vulcan.search: no option 'wieght'; did you mean 'weight'?"),
     "wrong type": ({"task": MOOD_TASK, "rounds": "two"}, "vulcan.search: rounds is 'two', which is no whole number"),
     "no executor": ({"task": MOOD_TASK, "executor": "rya"}, "did you mean 'ray'?"),

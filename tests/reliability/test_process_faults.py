@@ -14,6 +14,7 @@ from console import Console, one_line
 from disturbed import RESUME, SEARCH, WHOLE, Model, descendants, held, only_run
 from test_store_faults import locked
 
+from vulcan.errors import UserError
 from vulcan.store.runs import FILE, LOCK, lock_run
 
 
@@ -58,6 +59,8 @@ def test_two_searches_in_one_run_and_a_lock_that_is_left_behind(vulcan: Console)
         search = vulcan.start(*SEARCH, "--api-base", server.url)
         assert model.halted.wait(120)
         run = only_run(vulcan)
+        with pytest.raises(UserError, match="another process is searching in"), lock_run(run):
+            pass
         line = one_line(vulcan("resume", run, *RESUME))
         assert line == f"vulcan: another process is searching in {run}; wait for it, or stop it"
         search.kill()
