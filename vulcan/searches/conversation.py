@@ -183,7 +183,7 @@ class Conversation:
         return self.bench.curve(feature, also)
 
     def tune(self, program: Source) -> str:
-        """Tune the constants a program names, else all numbers, on the training data; measure the best. It is a draft."""
+        """Tune the constants a program names, else all numbers, on training data; measure the best. It is a draft."""
         source, bench = self._source(program), self.bench
         self._checked(source)
         self._check_drafts()
