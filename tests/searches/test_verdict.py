@@ -172,6 +172,11 @@ def test_the_known_policy_that_holds_is_recommended_not_that_of_the_last_stretch
     found = of(FOUND, {"lru": 0.55, "arc": 0.5, FOUND: 0.4}, before={"arc": 0.7})
     assert (found.conclusion, found.policy) == ("no better", "arc")
     assert found.sentence.endswith("Recommended is arc, the best on train and validation together.")
+    # on train all the others had an outage
+    others = {"lru": 0.55, "2q": 0.54, "s3-fifo": 0.53}
+    assert (
+        of(FOUND, {**others, "arc": 0.4, FOUND: 0.4}, before={**dict.fromkeys(others, 0.3), "arc": 0.9}).policy == "lru"
+    )
 
 
 def test_a_winner_ahead_by_too_little_is_recommended_where_it_is_best_on_train_too() -> None:

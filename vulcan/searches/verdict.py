@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import fmean
+from statistics import fmean, median
 from typing import Literal, TypeVar
 
 from vulcan.documents.run import Conclusion, Gain
@@ -194,10 +194,19 @@ class Comparison:
         return max(scores, key=lambda name: scores[name], default=None)
 
     def steadiest(self, among: Iterable[Name]) -> Name | None:
-        """Return the policy that is best on train and validation together: both are the past of what comes."""
-        scores = {name: (self.mean(name, "train"), self.mean(name, self.deciding)) for name in among}
-        sums = {name: seen + later for name, (seen, later) in scores.items() if seen is not None and later is not None}
+        """Return the policy that is best on train and validation together: both are the past of what comes.
+
+        Train counts for at most twice as much, by how far known policies are apart: an outage there would decide alone.
+        """
+        known = [past for name in self.known() if (past := self._past(name)) is not None]
+        apart = [median(max(scores) - score for score in scores) for scores in zip(*known, strict=True)]
+        weight = min(1.0, 2 * apart[1] / apart[0]) if apart and min(apart) > 0 else 1.0
+        sums = {name: weight * past[0] + past[1] for name in among if (past := self._past(name)) is not None}
         return max(sums, key=lambda name: sums[name], default=None)
+
+    def _past(self, policy: Name) -> tuple[float, float] | None:
+        seen, later = self.mean(policy, "train"), self.mean(policy, self.deciding)
+        return None if seen is None or later is None else (seen, later)
 
 
 def _found(rows: Iterable[tuple[Name, str, Found]], first: Name, second: str) -> Found | None:
