@@ -138,7 +138,7 @@ def result_of(case: Case, run: Path, foresight: bool) -> dict[str, Any]:
         "recommended": chosen["policy"], "gain": scores.of(recommended, "test") - base,
         "winner": scores.of(record.chosen.candidate, "test") - base,
         "foresight": max(scores.of(policy, "test") for policy in everything) - base if foresight else None,
-        "headroom": max(oracles, default=base + 1) - (0.0 if scores.scorer.objective.references else base),
+        "headroom": abs(max(oracles, default=base + 1) - (0.0 if scores.scorer.objective.references else base)),
     }  # fmt: skip
 
 
