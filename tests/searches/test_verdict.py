@@ -124,7 +124,7 @@ def test_little_evidence_decides_nothing_and_says_what_to_add() -> None:
     assert small.conclusion == "no better"
     assert "too little to tell from chance" in small.sentence
     few = of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0, 0.0))
-    assert (few.conclusion, few.to_add[:11], few.candidate, few.second) == ("undecided", "4 workloads", SEED, FOUND)
+    assert (few.conclusion, few.to_add[:9], few.candidate, few.second) == ("undecided", "workloads", SEED, FOUND)
     doubts = ["interval contains zero", "interval contains zero", "too few workloads for an interval"]
     assert [verdict.doubt for verdict in (noisy, small, few)] == doubts
     none = of(FOUND, {})
@@ -171,7 +171,7 @@ def test_the_known_policy_that_holds_is_recommended_not_that_of_the_last_stretch
     """`lru` is ahead on validation by less than `arc` was on train."""
     found = of(FOUND, {"lru": 0.55, "arc": 0.5, FOUND: 0.4}, before={"arc": 0.7})
     assert (found.conclusion, found.policy) == ("no better", "arc")
-    assert found.sentence.endswith("Recommended is arc, the best on train and validation together.")
+    assert found.sentence.endswith("Recommended is arc, the best known policy on train and validation together.")
     # on train all the others had an outage
     others = {"lru": 0.55, "2q": 0.54, "s3-fifo": 0.53}
     assert (
@@ -211,8 +211,8 @@ def test_a_policy_that_the_target_cannot_carry_is_named_and_not_compared_with() 
     unclear = of(FOUND, {**scores, FOUND: 0.62}, spread=(0.0, 0.0), **more)
     assert (worse.conclusion, unclear.conclusion) == ("no better", "undecided")
     note = "Not compared: s3-fifo, which sqlite cannot carry, has 0.7000 on validation."
-    recommended = "Recommended is gdsf, the best of those that sqlite carries on train and validation together."
-    until = "Until then gdsf, the best of those that sqlite carries, is recommended."
+    recommended = "Recommended is gdsf, the best known policy that sqlite carries on train and validation together."
+    until = "Until then gdsf, the best known policy that sqlite carries, is recommended."
     for found, advised in ((worse, recommended), (unclear, until)):
         assert "the best baseline, 2q," in found.sentence
         assert (found.policy, found.candidate) == ("gdsf", SEED)

@@ -77,7 +77,8 @@ def search_in(session: RunSession, form: str, *, as_json: bool) -> None:
     take = how_to_take(session.path, session.request.task, verdict, record.config.get("target"))
     say(f"\nThe run is in {session.path}. Look at what it found with `vulcan show {named}`; {take}.")
     safe = tuple(load_evaluator(session.request.task).safe_policies())
-    if verdict is not None and verdict.kind == "candidate" and safe:
+    is_usual = record.config["objective"] == session.request.task.objective().name  # by which a guard counts losses
+    if verdict is not None and verdict.kind == "candidate" and safe and is_usual:
         say(
             f"Nothing measured here tells what comes later: `vulcan export {named} --guard {safe[0]} -o guarded.py` "
             f"bounds what it can lose to {safe[0]}."

@@ -189,6 +189,9 @@ def headline(record: RunRecord) -> str | None:
     chosen = record.candidates[winner]
     if record.proposals[chosen.proposal].round == 0 and chosen.derived_from is None:
         text += " No proposal was better than what the search began with."
+    on_test = () if verdict is None else (gain for gain in verdict.gains if gain["split"] == "test")
+    if (behind := next((gain for gain in on_test if gain["gain"] < 0), None)) is not None:
+        text += f" By its score there it is {-behind['gain']:.4f} behind {behind['over']}; the verdict does not see it."
     return text
 
 

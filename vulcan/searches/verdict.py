@@ -160,7 +160,8 @@ class Comparison:
     def gains(self, winner: int, over: Name) -> Iterator[Gain]:
         """Yield the winner's gain over a policy on each split."""
         for split in SPLITS:
-            bias = self.bias(split) if split == "validation" and winner not in self.starts else 0.0
+            is_chosen = winner not in self.starts and self.metrics(winner, split) != self.metrics(over, split)
+            bias = self.bias(split) if split == "validation" and is_chosen else 0.0
             if winner != over and (gain := self.gain(winner, over, split, bias)) is not None:
                 yield gain
 
@@ -263,7 +264,7 @@ def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gai
     interval = gain["interval"]
     if interval is None:
         longer = "a longer trace, or " if gain["count"] else ""
-        what = f"{longer}{MIN_INSTANCES} workloads or more of the split validation, for an interval of the gain"
+        what = f"{longer}workloads of the split validation up to {MIN_INSTANCES} or more, for an interval of the gain"
         return _undecided(compared, f"{claim}, on too little evidence", winner, known, what, gains)
     ends = (
         f"less luck in choosing, {interval['confidence']:.0%} interval {interval['low']:.4f} to {interval['high']:.4f}"
@@ -289,7 +290,7 @@ def _undecided(
     sentence = f"Undecided: {why}. To decide it, add {to_add}."
     until = compared.best(compared.carried()) or known or winner
     if until != winner:
-        which = f", the best of those that {compared.target} carries," if until != known else ""
+        which = f", the best known policy that {compared.target} carries," if until != known else ""
         sentence += f" Until then {compared.name_of(until)}{which} is recommended."
     return _recommended(compared, "undecided", sentence, until, winner, to_add, gains)
 
@@ -323,8 +324,8 @@ def _no_better(compared: Comparison, best: Name, winner: int | None, why: str, g
         sentence += f"{safe} is the safe choice."
         return _recommended(compared, "no better", sentence, winner, winner, "", gains)
     if plain_name(safe) != plain_name(name):
-        carried = f" of those that {compared.target} carries" if compared.target else ""
-        sentence += f" Recommended is {safe}, the best{carried} on train and {split} together."
+        carried = f" that {compared.target} carries" if compared.target else ""
+        sentence += f" Recommended is {safe}, the best known policy{carried} on train and {split} together."
     return _recommended(compared, "no better", sentence, known, winner, "", gains)
 
 
