@@ -57,6 +57,9 @@ def test_every_instance_has_the_one_baseline_and_its_own_bound(searched: tuple[C
             assert row["oracle"]["policy"] in summary[split]["oracles"]
             assert row["oracle"]["score"] > row["best_baseline"]["score"]
     text = vulcan.good("show", summary["run"]).stdout
+    work = summary["simplified"]
+    assert 0 < work["cost"] < work["evaluations"]  # cuts are tried on part of the training data first
+    assert f"{work['evaluations']} evaluations (at the cost of {work['cost']:.3g} full ones), " in text
     for row in rows:
         (line,) = [
             line.split() for line in text.splitlines() if line.split()[:2] == [row["instance"], row["split"]]

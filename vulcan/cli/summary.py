@@ -178,7 +178,8 @@ def _print_effort(record: RunRecord, costs: Costs) -> None:
     for by in ("tuned", "simplified"):
         if (done := refined(record, by))["evaluations"]:
             work = f"{count(done['candidates'], 'candidate')} in {count(done['evaluations'], 'evaluation')}"
-            say(f"{by}: {work}, {done['improved']} better")
+            cost = f" (at the cost of {done['cost']:.3g} full ones)" if done["cost"] < done["evaluations"] else ""
+            say(f"{by}: {work}{cost}, {done['improved']} better")
     tokens = f"{costs.tokens_in} tokens in, {costs.tokens_out} out"
     if costs.unreported:
         tokens += f", without those of {count(costs.unreported, 'call')} that the server did not report"

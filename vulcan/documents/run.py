@@ -99,7 +99,8 @@ class Refinement(TypedDict):
     """The derivation of a candidate that the search tuned or simplified."""
 
     candidates: Annotated[int, "candidates that were refined"]
-    evaluations: Annotated[int, "evaluations that it took"]
+    evaluations: Annotated[int, "evaluations that it took, on all training instances or on less"]
+    cost: Annotated[float, "their cost, in evaluations on all training instances"]
     improved: Annotated[int, "how many became better, or simpler"]
 
 

@@ -85,8 +85,10 @@ def proposals(record: RunRecord) -> int:
 def refined(record: RunRecord, by: str) -> Refinement:
     """Count the candidates that the search refined itself, the evaluations this took, and the improvements."""
     done = [r for r in record.refined if r.by == by]
+    evaluations = sum(r.evaluations for r in done)
+    cost = sum(r.evaluations if r.cost is None else r.cost for r in done)
     improved = sum(r.result is not None for r in done)
-    return {"candidates": len(done), "evaluations": sum(r.evaluations for r in done), "improved": improved}
+    return {"candidates": len(done), "evaluations": evaluations, "cost": cost, "improved": improved}
 
 
 def run_document(run: Path, record: RunRecord, costs: Costs) -> RunDocument:

@@ -148,7 +148,7 @@ class Finalizer:
         if of.score is None or not self.config.simplify or isinstance(self.task.signature, Program):
             return []  # free Python has no known safe cuts
         evaluations = self._at_most(_simplifying(self.config, self._proposals), of)
-        self.announce(f"simplifying candidate {of.candidate}, in at most {evaluations} evaluations")
+        self.announce(f"simplifying candidate {of.candidate}, at the cost of {evaluations} full evaluations at most")
         full, looks = self._on(self._full), self._first_looks(of)
 
         def left() -> float:
