@@ -185,8 +185,8 @@ def _table(source: Source, lines: Iterator[tuple[int, bytes]], columns: str) -> 
     for number, row in enumerate(csv.reader(text, delimiter=delimiter), 2):
         if not row:
             continue
-        said = abbreviated(delimiter.join(row).encode())
         if len(row) <= max(places.values()):
+            said = abbreviated(delimiter.join(row).encode())
             raise source.malformed("line", number, f"{len(row)} fields where there are {len(names)}: {said}")
         column = of["duration"]
         try:
@@ -195,6 +195,7 @@ def _table(source: Source, lines: Iterator[tuple[int, bytes]], columns: str) -> 
             time = _seconds(row[places[clock]], scales[clock])
         except ValueError as error:
             kind = "number" if column == of["duration"] else "number or date"
+            said = abbreviated(row[names.index(column)].encode())
             raise source.malformed("line", number, f"{column} is no {kind}: {said}") from error
         if not (0 <= took <= _MOST_SECONDS and isfinite(time)):
             raise source.malformed("line", number, f"a duration of {took:g} s at {time:g} s")

@@ -44,7 +44,7 @@ BAD = {
         ("1\n9999999999999999999999\n", 2, "over 1000000000 ms"),
     ],
     "csv": [
-        ("time_s,rate_mbps\n0,1\n1,x\n", 3, "the rate is not a number"),
+        ("time_s,rate_mbps\n0,1\n1,x\n", 3, "the rate is not a number: 'x'"),
         ("time_s,rate_mbps\n0,1\nnan,2\n", 3, "the time is not a number"),
         ("time_s,rate_mbps\n0,1\n0,2\n", 3, "times must increase"),
         ("time_s,rate_mbps\n0,1\n1,-2\n", 3, "the rate is out of range"),

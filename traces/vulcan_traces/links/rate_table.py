@@ -104,10 +104,10 @@ def read_rate_table(text: Text, columns: Columns) -> LinkTrace:
         ):
             found = read(fields[place])
             if found is None:
-                raise text.malformed(number, f"the {what} is not a number: {abbreviated(line)}")
+                raise text.malformed(number, f"the {what} is not a number: {abbreviated(fields[place].encode())}")
             value = found * unit
             if not abs(value) <= highest or (what == "rate" and value < 0):
-                raise text.malformed(number, f"the {what} is out of range: {abbreviated(line)}")
+                raise text.malformed(number, f"the {what} is out of range: {abbreviated(fields[place].encode())}")
             values.append(value)
         if len(times) > 1 and round(times[-1]) < round(times[-2]) + (not columns.is_log):
             raise text.malformed(number, f"times must increase: {abbreviated(line)}")

@@ -159,7 +159,8 @@ def _parse_block(
     if malformed and not source.skip_bad_lines:
         line, why = (int(value) for value in bad[0])
         shown = line if lines is None else lines[line]
-        found = abbreviated(block.split(b"\n")[shown])
+        blamed = _blamed(table, why, text.split(b"\n")[line])
+        found = ", ".join(map(abbreviated, blamed or [block.split(b"\n")[shown]]))
         raise source.malformed("line", first_line + shown, f"{_explanation(table, why)}: {found}")
     notes = NoteCounts()
     for why, count in zip(*np.unique(bad[:malformed, 1], return_counts=True), strict=True):
@@ -212,6 +213,38 @@ def _explanation(table: TextTable, why: int) -> str:
         kernels.QUOTE_NOT_CLOSED: "a quoted field does not end",
         kernels.CONTROL_CHARACTER: "a control character: is this text?",
     }[why]
+
+
+def _blamed(table: TextTable, why: int, line: bytes) -> list[bytes]:
+    """Return the fields that a fault is of, several where sizes add up; none where it is the whole line's."""
+    from vulcan_traces.kernels import text as kernels
+
+    sizes = kernels.SIZE_NOT_A_NUMBER, kernels.SIZE_NEGATIVE, kernels.SIZE_TOO_LARGE
+    roles = {
+        kernels.TIME_NOT_A_NUMBER: (Role.TIME,),
+        kernels.ID_NOT_A_NUMBER: (Role.ID,),
+        **dict.fromkeys(sizes, (Role.SIZE, Role.OVERHEAD)),
+        kernels.COUNT_OUT_OF_RANGE: (Role.COUNT, Role.REPEATS),
+    }.get(why, ())
+    fields = fields_of(line, table.delimiter)
+    return [text.encode() for role, text in zip(table.roles, fields, strict=False) if role in roles]
+
+
+def fields_of(line: bytes, delimiter: str) -> list[str]:
+    """Return the fields of one line, without the quotes around them."""
+    text = line.decode("utf-8", "replace")
+    if not delimiter:
+        return text.split()
+    fields, field, quoted = [], "", False
+    for character in text:
+        if character == '"':
+            quoted = not quoted
+        elif character == delimiter and not quoted:
+            fields.append(field.strip())
+            field = ""
+        else:
+            field += character
+    return [*fields, field.strip()]
 
 
 def abbreviated(line: bytes) -> str:

@@ -21,7 +21,7 @@ from vulcan.errors import UserError, did_you_mean
 from vulcan_traces.notes import UNKNOWN_OPERATION, NoteCounts
 from vulcan_traces.parsing.column_spec import DELIMITERS, TIME_UNITS, ColumnSpec
 from vulcan_traces.parsing.source import Source
-from vulcan_traces.parsing.text_table import OPERATIONS, Rewrite, Role, TextTable, abbreviated, read_table
+from vulcan_traces.parsing.text_table import OPERATIONS, Rewrite, Role, TextTable, abbreviated, fields_of, read_table
 from vulcan_traces.raw_requests import RawRequests, noted
 from vulcan_traces.readers.format import Format, all_integers, no_operations
 
@@ -77,10 +77,10 @@ def read_csv(source: Source, spec: ColumnSpec) -> Iterator[RawRequests]:
     delimiter = "\t" if keys else _delimiter_of(source) if spec.delimiter is None else spec.delimiter
     by_name = any(isinstance(column, str) for _, column in spec.columns)
     is_commented = source.first_lines[0].startswith(b"#") and (by_name or not given)
-    names = keys or (_header(source, delimiter) if is_commented or not given else _fields(lines[0], delimiter))
+    names = keys or (_header(source, delimiter) if is_commented or not given else fields_of(lines[0], delimiter))
     if not given:
         spec = replace(_usual_columns(source, names), page=spec.page, taken=spec.taken)
-    width = max(len(names), *(0 if keys else len(_fields(line, delimiter)) for line in lines[:_LOOKED_AT]))
+    width = max(len(names), *(0 if keys else len(fields_of(line, delimiter)) for line in lines[:_LOOKED_AT]))
     places = [(what, _place(source, what, column, names, width)) for what, column in spec.columns]
     wanted = [names[place] for _, place in places] if keys else []
     if len({place for _, place in places}) < len(places):
@@ -90,7 +90,7 @@ def read_csv(source: Source, spec: ColumnSpec) -> Iterator[RawRequests]:
         places = [(what, index) for index, (what, _) in enumerate(places)]
     else:
         has_header = not is_commented and (spec.header or by_name or not given)
-        table_rows = [_fields(line, delimiter) for line in lines]
+        table_rows = [fields_of(line, delimiter) for line in lines]
         if not has_header and not is_commented and _looks_like_header(table_rows, dict(places)):
             has_header = True
             _log.warning(
@@ -232,24 +232,7 @@ def _header(source: Source, delimiter: str) -> list[str]:
     line = source.first_lines[0]
     if line.startswith(b"#"):
         line = re.sub(rb"\[[^]]*\]", b"", line.lstrip(b"#")).strip()
-    return _fields(line, delimiter)
-
-
-def _fields(line: bytes, delimiter: str) -> list[str]:
-    """Return the fields of one line, without the quotes around them."""
-    text = line.decode("utf-8", "replace")
-    if not delimiter:
-        return text.split()
-    fields, field, quoted = [], "", False
-    for character in text:
-        if character == '"':
-            quoted = not quoted
-        elif character == delimiter and not quoted:
-            fields.append(field.strip())
-            field = ""
-        else:
-            field += character
-    return [*fields, field.strip()]
+    return fields_of(line, delimiter)
 
 
 def _delimiter_of(source: Source) -> str:
