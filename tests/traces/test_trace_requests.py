@@ -202,6 +202,13 @@ def test_notes_count_what_was_left_out_and_changed(write: Callable[..., Path]) -
     assert first.notes == again.notes
     assert counts["sizes"] + counts.get("requests", 0) == text.count(" 304 ")
     assert counts["lines"] == text.count("HEAD") + 1
+    other = load_trace(
+        write(name, text.replace(" 200 -", " 500 -").replace(" 304 -", " 404 9").replace(" 304 ", " 206 "))
+    )
+    (note,) = [str(note) for note in other.notes if "status" in note.kind]
+    found = text.count(" 304 -"), text.count(" 304 0")  # of those of HEAD, none
+    assert note.startswith(f"{sum(found)} replies of a status other than 200 or 304 are requests too, of the size")
+    assert all(f"{count} {status}xx" in note for count, status in zip(found, (4, 2), strict=True))
 
 
 def test_overlapping_ios_are_counted_and_pages_do_not_overlap(write: Callable[..., Path]) -> None:

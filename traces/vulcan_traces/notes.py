@@ -11,6 +11,7 @@ MANY_SKIPPED = "lines, of which over 1 % were skipped"
 SIZE_FROM_OTHERS = "sizes of 0 or unknown taken from other requests for the object"
 SIZE_UNKNOWN = "requests left out, their object being of no known size"
 OPERATION = "lines left out by their operation (ops= takes others)"
+OTHER_STATUS = "replies of a status other than 200 or 304 are requests too, of the size that was sent"
 OVERLAP = "requests overlap others that begin elsewhere, and count as other objects (--page-size 4KiB splits them)"
 BACKWARDS = "times go backwards; the order is that of the file"
 FALLING = (

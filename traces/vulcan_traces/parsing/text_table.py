@@ -44,8 +44,8 @@ OPERATIONS = (
 )
 """Operations that notes call by name, beside those of a format."""
 
-Rewrite = Callable[[bytes], tuple[bytes, Sequence[int]]]
-"""From whole lines to a table's, and from each of these to the index of the line that it is made of."""
+Rewrite = Callable[[bytes], tuple[bytes, Sequence[int], NoteCounts]]
+"""From whole lines to a table's, from each of these to the index of the line that it is made of, and to notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _parse_block(
 ) -> Iterator[RawRequests]:
     from vulcan_traces.kernels import text as kernels
 
-    text, lines = (block, None) if table.rewrite is None else table.rewrite(block)
+    text, lines, notes = (block, None, NoteCounts()) if table.rewrite is None else table.rewrite(block)
     used = [place for place, role in enumerate(table.roles, 1) if role != Role.IGNORED]
     # a delete of an object has no size
     optional = (Role.SIZE, Role.OVERHEAD) if Role.OPERATION in table.roles and not table.blocks else ()
@@ -162,7 +162,6 @@ def _parse_block(
         blamed = _blamed(table, why, text.split(b"\n")[line])
         found = ", ".join(map(abbreviated, blamed or [block.split(b"\n")[shown]]))
         raise source.malformed("line", first_line + shown, f"{_explanation(table, why)}: {found}")
-    notes = NoteCounts()
     for why, count in zip(*np.unique(bad[:malformed, 1], return_counts=True), strict=True):
         notes[SKIPPED, re.split(r", nor| \(|:", _explanation(table, int(why)))[0]] += int(count)
     left_out = 0

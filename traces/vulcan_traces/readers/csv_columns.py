@@ -216,10 +216,10 @@ def _row(line: bytes, keys: Sequence[str]) -> bytes:
 
 
 def _json_rewrite(keys: Sequence[str]) -> Rewrite:
-    def rewrite(block: bytes) -> tuple[bytes, Sequence[int]]:
+    def rewrite(block: bytes) -> tuple[bytes, Sequence[int], NoteCounts]:
         lines = block.split(b"\n")
         places = [place for place, line in enumerate(lines) if line.strip()]
-        return b"\n".join(_row(lines[place], keys) for place in places), places
+        return b"\n".join(_row(lines[place], keys) for place in places), places, NoteCounts()
 
     return rewrite
 

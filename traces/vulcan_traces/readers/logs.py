@@ -18,13 +18,15 @@ import json
 import re
 from collections.abc import Sequence
 
+from vulcan_traces.notes import OTHER_STATUS, NoteCounts
 from vulcan_traces.parsing.source import Source
 from vulcan_traces.parsing.text_table import Rewrite, Role, TextTable
 from vulcan_traces.readers.format import Format, mostly, reads_table
 
 _WEB = re.compile(
     rb"\S+ .*?(?P<time>\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\])"
-    rb' "(?P<op>[^" ]*)(?: (?P<id>(?:[^"\\\t]|\\.)*?))?(?: HTTP/[\d.]+)?" \d{3} (?P<size>\d+|-)(?: |$)'
+    rb' "(?P<op>[^" ]*)(?: (?P<id>(?:[^"\\\t]|\\.)*?))?(?: HTTP/[\d.]+)?" (?:200|304|(?P<other>\d)\d\d) '
+    rb"(?P<size>\d+|-)(?: |$)"
 )
 _MONITOR = re.compile(
     rb'(?P<time>\d+\.\d+) \[(?P<volume>\d+) [^\]]*\] "(?P<op>[^"]*)"(?: "(?P<id>(?:[^"\\\t]|\\.)*)"(?P<more>.*))?'
@@ -47,19 +49,21 @@ _READS = (
 def _rewriting(pattern: re.Pattern[bytes], no_request: re.Pattern[bytes], columns: Sequence[str]) -> Rewrite:
     """Return what makes a table of lines of the pattern; others are malformed unless they are none of a request."""
 
-    def rewrite(block: bytes) -> tuple[bytes, Sequence[int]]:
-        rows, places = [], []
+    def rewrite(block: bytes) -> tuple[bytes, Sequence[int], NoteCounts]:
+        rows, places, notes = [], [], NoteCounts()
         for place, line in enumerate(block.split(b"\n")):
             found = pattern.match(line.rstrip(b"\r"))
             if found is not None:
                 fields = found.groupdict(b"")
+                if fields.get("other") and fields["op"].lower() == b"get":
+                    notes[OTHER_STATUS, fields["other"].decode() + "xx"] += 1
                 for key in (fields["id"], *_other_keys(fields)):
                     rows.append(b"\t".join(key if name == "id" else fields[name] for name in columns))
                     places.append(place)
             elif line.strip() and not no_request.match(line):
                 rows.append(b"?")
                 places.append(place)
-        return b"\n".join(rows), places
+        return b"\n".join(rows), places, notes
 
     return rewrite
 
@@ -145,14 +149,14 @@ def _blocks_of(line: bytes) -> list[bytes]:
     return [b"%a\t%d" % (time, key) for key in ids]
 
 
-def _mooncake_rows(block: bytes) -> tuple[bytes, Sequence[int]]:
+def _mooncake_rows(block: bytes) -> tuple[bytes, Sequence[int], NoteCounts]:
     rows: list[bytes] = []
     places: list[int] = []
     for place, line in enumerate(block.split(b"\n")):
         found = _blocks_of(line) if line.strip() else []
         rows += found
         places += [place] * len(found)
-    return b"\n".join(rows), places
+    return b"\n".join(rows), places, NoteCounts()
 
 
 MOONCAKE = Format(
