@@ -159,11 +159,12 @@ def _parse_block(
     if malformed and not source.skip_bad_lines:
         line, why = (int(value) for value in bad[0])
         shown = line if lines is None else lines[line]
-        blamed = _blamed(table, why, text.split(b"\n")[line])
-        found = ", ".join(map(abbreviated, blamed or [block.split(b"\n")[shown]]))
-        raise source.malformed("line", first_line + shown, f"{_explanation(table, why)}: {found}")
+        fault, roles = _fault(table, why)
+        fields = zip(table.roles, fields_of(text.split(b"\n")[line], table.delimiter), strict=False)
+        of = [field.encode() for role, field in fields if role in roles] or [block.split(b"\n")[shown]]
+        raise source.malformed("line", first_line + shown, f"{fault}: {', '.join(map(abbreviated, of))}")
     for why, count in zip(*np.unique(bad[:malformed, 1], return_counts=True), strict=True):
-        notes[SKIPPED, re.split(r", nor| \(|:", _explanation(table, int(why)))[0]] += int(count)
+        notes[SKIPPED, re.split(r", nor| \(|:", _fault(table, int(why))[0])[0]] += int(count)
     left_out = 0
     for name, count in zip((*names, "other"), seen.tolist(), strict=True):
         if count and name not in table.taken:
@@ -192,41 +193,30 @@ def _hash(name: str) -> int:
     return int(kernels.hash_of(np.frombuffer(name.encode(), np.uint8)))
 
 
-def _explanation(table: TextTable, why: int) -> str:
+def _fault(table: TextTable, why: int) -> tuple[str, tuple[Role, ...]]:
+    """Return what a malformed line's fault is, and the roles of the fields that have it; none where the line has it."""
     from vulcan_traces.kernels import text as kernels
 
     used = max(place for place, role in enumerate(table.roles, 1) if role != Role.IGNORED)
     expected = table.most or used
+    size, count = (Role.SIZE, Role.OVERHEAD), (Role.COUNT, Role.REPEATS)
+    most = f"{kernels.MAX_COUNTED} pages" if table.page else f"2^{MAX_SIZE.bit_length() - 1} bytes"
+    no_time = (
+        "the time is not a number, nor a date with a time such as 2024-05-31T12:30:00Z "
+        "(to do without it, leave `time` out of the columns)"
+    )
     return {
-        kernels.WRONG_FIELD_COUNT: table.line or f"{expected} field{'s' if expected > 1 else ''} expected",
-        kernels.TIME_NOT_A_NUMBER: "the time is not a number, nor a date with a time such as 2024-05-31T12:30:00Z "
-        "(to do without it, leave `time` out of the columns)",
-        kernels.ID_MISSING: "the id is empty",
-        kernels.ID_NOT_A_NUMBER: f"the id is not a whole number of 64 bits{table.hint}",
-        kernels.SIZE_NOT_A_NUMBER: "the size is not a whole number",
-        kernels.SIZE_NEGATIVE: "the size is negative",
-        kernels.SIZE_TOO_LARGE: f"the size is over {kernels.MAX_COUNTED} pages"
-        if table.page
-        else f"the size is over 2^{MAX_SIZE.bit_length() - 1} bytes",
-        kernels.COUNT_OUT_OF_RANGE: f"the count is not between 1 and {kernels.MAX_COUNTED}",
-        kernels.QUOTE_NOT_CLOSED: "a quoted field does not end",
-        kernels.CONTROL_CHARACTER: "a control character: is this text?",
+        kernels.WRONG_FIELD_COUNT: (table.line or f"{expected} field{'s' if expected > 1 else ''} expected", ()),
+        kernels.TIME_NOT_A_NUMBER: (no_time, (Role.TIME,)),
+        kernels.ID_MISSING: ("the id is empty", ()),
+        kernels.ID_NOT_A_NUMBER: (f"the id is not a whole number of 64 bits{table.hint}", (Role.ID,)),
+        kernels.SIZE_NOT_A_NUMBER: ("the size is not a whole number", size),
+        kernels.SIZE_NEGATIVE: ("the size is negative", size),
+        kernels.SIZE_TOO_LARGE: (f"the size is over {most}", size),
+        kernels.COUNT_OUT_OF_RANGE: (f"the count is not between 1 and {kernels.MAX_COUNTED}", count),
+        kernels.QUOTE_NOT_CLOSED: ("a quoted field does not end", ()),
+        kernels.CONTROL_CHARACTER: ("a control character: is this text?", ()),
     }[why]
-
-
-def _blamed(table: TextTable, why: int, line: bytes) -> list[bytes]:
-    """Return the fields that a fault is of, several where sizes add up; none where it is the whole line's."""
-    from vulcan_traces.kernels import text as kernels
-
-    sizes = kernels.SIZE_NOT_A_NUMBER, kernels.SIZE_NEGATIVE, kernels.SIZE_TOO_LARGE
-    roles = {
-        kernels.TIME_NOT_A_NUMBER: (Role.TIME,),
-        kernels.ID_NOT_A_NUMBER: (Role.ID,),
-        **dict.fromkeys(sizes, (Role.SIZE, Role.OVERHEAD)),
-        kernels.COUNT_OUT_OF_RANGE: (Role.COUNT, Role.REPEATS),
-    }.get(why, ())
-    fields = fields_of(line, table.delimiter)
-    return [text.encode() for role, text in zip(table.roles, fields, strict=False) if role in roles]
 
 
 def fields_of(line: bytes, delimiter: str) -> list[str]:
