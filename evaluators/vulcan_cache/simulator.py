@@ -91,7 +91,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
                 spec = replace(
                     whole, digest=trace.digest, capacity=capacity, measure_from=start, measure_to=stop, **self.used(s)
                 )
-                yield Case(f"{label_of(trace.name)}@{size}", part, spec)
+                yield Case(f"{label_of(trace.name)}@{size}", part, spec, source)
 
     def used(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that settings of the mechanism give."""

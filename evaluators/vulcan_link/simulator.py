@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 from vulcan.anvil import Policy
@@ -125,7 +124,7 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
             windows=(1, 1e6),
         )  # fmt: skip
         paths = [path for link in s["link"] or () for path in self._named(link, s, split)] or self._generated(s)
-        for path in _with_distinct_labels(paths):
+        for path in paths:
             yield from self._cases_of(path, s)
 
     @override
@@ -210,7 +209,8 @@ class LinkSimulator(ExplainedSimulator[LinkSpec, LinkTrace, LinkRun]):
                 **given,
             )
             spec.scenario(self.workload_of(spec), "policy")  # which refuses what makes no sense
-            yield Case(f"{name} jitter {jitter:g}ms" if len(jitters) > 1 else name, path.split, spec)
+            name += f" jitter {jitter:g}ms" if len(jitters) > 1 else ""
+            yield Case(name, path.split, spec, workload.link)
 
     def _trace(self, name: str, format: str | None) -> LinkTrace:
         return self.once("trace", (name, format), lambda: load_link(name, format=format))
@@ -327,16 +327,3 @@ def _windows(link: LinkTrace, part: tuple[int, int], s: Any, auto: int) -> list[
     places = [start + round(k * (stop - start - length) / (wanted - 1)) for k in range(wanted)]
     bits = [capacity(link, at / _SECOND, (at + length) / _SECOND) * length / _SECOND for at in places]
     return [(at, at + length) for at, carried in zip(places, bits, strict=True) if carried >= MIN_WINDOW_BITS] or [part]
-
-
-def _with_distinct_labels(paths: Sequence[_Path]) -> list[_Path]:
-    """Links of the same name in one part are distinguished by the folders that they lie in."""
-    links: dict[tuple[str, str], set[str]] = {}
-    for path in paths:
-        links.setdefault((path.label, path.split), set()).add(path.workload.link)
-    return [
-        replace(path, label=f"{Path(path.workload.link).parent.name}/{path.label}")
-        if len(links[path.label, path.split]) > 1
-        else path
-        for path in paths
-    ]

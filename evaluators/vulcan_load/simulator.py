@@ -108,7 +108,7 @@ class LoadSimulator(ExplainedSimulator[Cluster, ServiceWorkload, LoadResult]):
                     as_recorded = offered(*recorded_requests(log, first, stop - first, own.cores), own)
                     for load in given["load"] or [as_recorded]:
                         loaded = replace(own, load=load)
-                        yield Case(f"{label_of(log.name)} {_name(loaded, given)}", part, loaded)
+                        yield Case(f"{label_of(log.name)} {_name(loaded, given)}", part, loaded, path)
 
     def _log(self, path: str, columns: str | None) -> RequestLog:
         return self.once("log", (path, columns), lambda: read_request_log(path, columns))

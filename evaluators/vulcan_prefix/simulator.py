@@ -63,7 +63,7 @@ class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]
                     measure_to=stop,
                     **{name: s[name] for name in _SERVER},
                 )
-                yield Case(f"{label_of(trace.name)}@{size}", part, spec)
+                yield Case(f"{label_of(trace.name)}@{size}", part, spec, source)
 
     @override
     def load(self, spec: PrefixSpec) -> PromptTrace:

@@ -96,7 +96,7 @@ class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingR
                     delay_ms=s.get("delay", 0.0),
                     seed=s["workload_seed"],
                 )
-                yield Case(f"{label_of(trace.name)}@{load:g}", part, spec)
+                yield Case(f"{label_of(trace.name)}@{load:g}", part, spec, source)
 
     @override
     def load(self, spec: ServingSpec) -> ServingWorkload:

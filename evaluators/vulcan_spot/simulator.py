@@ -15,7 +15,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import BaselineKind, Instance
 from vulcan.findings import EvaluatorFinding
-from vulcan.simulator import Case, ExplainedSimulator, distinct, kinds_of, override, sources, with_folders
+from vulcan.simulator import Case, ExplainedSimulator, kinds_of, override, sources, with_folders
 from vulcan.simulator.account import Account
 from vulcan.simulator.plan import SPLITS
 from vulcan.task import Json, Metrics, Split
@@ -127,9 +127,7 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
         jobs = jobs_of(s, self.usual_job, min(room(shortest[source], *share) for source, _, share in plan))
         longest = max(job.deadline for job in jobs)
         labels = {source: self.label(source, regions) for source, regions in environments.items()}
-        if given:
-            labels = distinct(labels, lambda source, count: self.label(source, environments[source], count))
-        elif split.by == "none":  # embedded environments of several splits, which are one set now, share names
+        if not given and split.by == "none":  # embedded ones of several splits, which are one set now, share names
             labels = {source: f"{labels[source]}-{part}" for source, part, _ in plan}
         for source, part, share in plan:
             regions = environments[source]
@@ -152,7 +150,14 @@ class WindowsSimulator(ExplainedSimulator[SpotSpec, Windows, SpotResult]):
                     **{name: s[name] for name in ("on_demand_price", "spot_price", "missed_cost", "safety_net")},
                 )
                 hours = f"{job.deadline / SECONDS:.4g}h+{job.overhead / SECONDS:.4g}h"
-                yield Case(f"{labels[source]}@{hours}", part, spec)
+                yield Case(f"{labels[source]}@{hours}", part, spec, source if given else "")
+
+    @override
+    def longer_name(self, case: Case[SpotSpec], folders: int) -> str:
+        if not folders:
+            return case.name
+        regions = self._traces(case.path, case.spec.meaning, case.spec.nodes)
+        return f"{self.label(case.path, regions, folders - 1)}@{case.name.rpartition('@')[2]}"
 
     @override
     def load(self, spec: SpotSpec) -> Windows:

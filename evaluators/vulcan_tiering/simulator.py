@@ -87,7 +87,7 @@ class TieringSimulator(ExplainedSimulator[TieringSpec, Workload, TieringResult])
                 sample_cost=s["sample_cost"],
             )
             label = counts.name if ":" in counts.name else counts.name.removesuffix(".npz")
-            yield Case(f"{label}@{size}{named}", part, spec)
+            yield Case(f"{label}@{size}{named}", part, spec, source)
 
     @override
     def load(self, spec: TieringSpec) -> Workload:

@@ -16,6 +16,7 @@ from vulcan.anvil import Policy
 from vulcan.errors import UserError
 from vulcan.evaluator import Evaluator, load_evaluator
 from vulcan.registry import find_task
+from vulcan.searches.config import complete_settings
 from vulcan.simulator import Case, Simulator, kinds_of, measured_range, parse_size, sources, sparse
 from vulcan.simulator.base import _code_of
 from vulcan.simulator.spec import decode, encode
@@ -122,6 +123,37 @@ def test_instances_are_cut_along_time_and_workloads_loaded_once() -> None:
     assert {w.split for w in windows} == {"validation"}
     simulator.least_window = 6
     assert simulator.windows(instances[1], 4) == ()
+
+
+WORKLOADS = {
+    "cache_eviction": ("trace", "".join(f"{n},{n % 3},5\n" for n in range(20))),
+    "congestion_control": ("link", "time_s,rate_mbps\n" + "".join(f"{n},{n + 1}\n" for n in range(20))),
+    "load_balancing": ("trace", "time,duration\n" + "".join(f"{n},{1 + n % 5}\n" for n in range(600))),
+    "request_scheduling": ("trace", "".join(
+        f'{{"timestamp": {900 * n}, "input_length": 600, "output_length": 9, "hash_ids": [{n}]}}\n' for n in range(40)
+    )),
+    "spot_single": ("trace", json.dumps({"metadata": {"gap_seconds": 600}, "data": [0, 1, 1] * 400})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_files_of_one_name_are_told_apart_by_the_directories_that_differ(tmp_path: Path, name: str) -> None:
+    setting, text = WORKLOADS[name]
+    paths = [tmp_path / folder / "now.csv" for folder in ("a/x", "b/x", "c")]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    task = find_task(name)
+    evaluator = load_evaluator(task)
+
+    def names(*chosen: Path) -> list[str]:
+        settings = complete_settings(task, {setting: [str(path) for path in chosen]})
+        return [instance.name for instance in evaluator.instances(settings, task.split)]
+
+    alone = names(paths[0])
+    assert all(one.startswith("now") for one in alone)
+    assert sorted(names(*paths)) == sorted(f"{folder}/{one}" for folder in ("a/x", "b/x", "c") for one in alone)
+    assert names(paths[0], paths[0]) == 2 * alone  # which a search refuses
 
 
 def test_a_baseline_is_cached_by_what_it_depends_on(cache_of_tests: object) -> None:

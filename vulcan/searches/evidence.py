@@ -66,7 +66,7 @@ def find_instances(task: Task, config: SearchConfig, evaluator: Evaluator) -> tu
     names = [(instance.split, instance.name) for instance in found]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise UserError(f"two instances are called {min(twice)[1]!r}: give each trace and cache size once")
+        raise UserError(f"two instances are called {min(twice)[1]!r}: give each once, and files names of their own")
     if not any(instance.split == "train" for instance in found):
         raise UserError(f"task {task.name!r}: no instance is left to search on")
     return found

@@ -5,7 +5,7 @@ from typing_extensions import override
 from vulcan.robustness import shipped
 from vulcan.simulator.base import Case, ExplainedSimulator, Result, Simulator
 from vulcan.simulator.calls import PolicyCalls
-from vulcan.simulator.plan import distinct, kinds_of, label_of, measured_range, shares_in_time, sources, with_folders
+from vulcan.simulator.plan import kinds_of, label_of, measured_range, shares_in_time, sources, with_folders
 from vulcan.simulator.spec import sparse, within
 from vulcan.sizes import parse_size
 
@@ -15,7 +15,6 @@ __all__ = [
     "PolicyCalls",
     "Result",
     "Simulator",
-    "distinct",
     "kinds_of",
     "label_of",
     "measured_range",

@@ -7,6 +7,7 @@ import importlib
 import json
 import logging
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -21,6 +22,7 @@ from vulcan.files import write_cache
 from vulcan.findings import EvaluatorFinding
 from vulcan.paths import cache_directory, kernels_version
 from vulcan.simulator.account import Account
+from vulcan.simulator.plan import with_folders
 from vulcan.simulator.spec import SpecT, decode, encode
 from vulcan.task import Json, Metrics, Split, SplitName
 
@@ -49,11 +51,16 @@ _MULTIPLIER = 6364136223846793005
 
 
 class Case(NamedTuple, Generic[SpecT]):
-    """An instance before it is encoded."""
+    """An instance before it is encoded; `path` is that of the file that it is named by."""
 
     name: str
     split: SplitName
     spec: SpecT
+    path: str = ""
+
+
+_MOST_FOLDERS = 32
+"""In a name."""
 
 
 class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
@@ -117,6 +124,10 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
         """Return what the cached results of a baseline depend on beside the simulator's code, such as a policy."""
         return None
 
+    def longer_name(self, case: Case[SpecT], folders: int) -> str:
+        """Return the name of a case with so many of the directories that its file is in."""
+        return with_folders(case.path, case.name, folders)
+
     # What the methods above are used with
 
     def spec_of(self, instance: Instance) -> SpecT:
@@ -161,7 +172,26 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
 
     @override
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:
-        return tuple(Instance(case.name, case.split, encode(case.spec)) for case in self.cases(settings, split))
+        cases = tuple(self.cases(settings, split))
+        named = zip(self._names(cases), cases, strict=True)
+        return tuple(Instance(name, case.split, encode(case.spec)) for name, case in named)
+
+    def _names(self, cases: Sequence[Case[SpecT]]) -> list[str]:
+        """Return the cases' names, where those of several files are told apart by as few directories as that takes.
+
+        Names that stay equal are as before.
+        """
+        folders: Counter[str] = Counter()
+        for _ in range(_MOST_FOLDERS):
+            names = [self.longer_name(case, folders[case.path]) for case in cases]
+            files: dict[tuple[str, str], set[str]] = {}
+            for name, case in zip(names, cases, strict=True):
+                files.setdefault((case.split, name), set()).add(case.path)
+            alike = {path for paths in files.values() if len(paths) > 1 for path in paths}
+            if not alike:
+                return names
+            folders.update(alike)
+        return [case.name for case in cases]
 
     @override
     def prepare(self, instances: Sequence[Instance]) -> None:

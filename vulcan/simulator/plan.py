@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from vulcan.errors import UserError
@@ -51,28 +50,8 @@ def label_of(name: str) -> str:
     return name if ":" in name else name.split(".", maxsplit=1)[0] or name
 
 
-MAX_FOLDERS = 32
-
-
-def distinct(labels: Mapping[str, str], longer: Callable[[str, int], str]) -> dict[str, str]:
-    """Return a label for each source, where equal ones are told apart by as few directories as that takes.
-
-    `longer` returns a source's label with so many directories (`with_folders`). Labels that stay equal are as before.
-    """
-    repeated = [label for label, count in Counter(labels.values()).items() if count > 1]
-    result = dict(labels)
-    for label in repeated:
-        alike = [source for source in labels if labels[source] == label]
-        for count in range(MAX_FOLDERS):
-            longest = {source: longer(source, count) for source in alike}
-            if len(set(longest.values())) == len(alike):
-                result |= longest
-                break
-    return result
-
-
 def with_folders(source: str, label: str, count: int) -> str:
-    """Return a label that is a part of a path, with so many of the directories above it."""
+    """Return a label with so many directories: those above the part of the path that it is, else above the last."""
     parts = [part for part in PurePosixPath(source).parts if part != "/"]
     named = [n for n, part in enumerate(parts) if label in (part, PurePosixPath(part).stem)]
     above = parts[: named[-1] if named else -1]

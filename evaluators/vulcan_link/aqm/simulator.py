@@ -65,7 +65,7 @@ class QueueSimulator(ExplainedSimulator[QueueSpec, LinkTrace, QueueRun]):
                 ecn=bool(s["ecn"]),
                 **{name: s[name] for name in ("duration_s", "buffer_ms", "draws", "short_flows")},
             )
-            yield Case(name, part, spec)
+            yield Case(name, part, spec, w.link)
 
     @override
     def load(self, spec: QueueSpec) -> LinkTrace:
