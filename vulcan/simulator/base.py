@@ -59,10 +59,6 @@ class Case(NamedTuple, Generic[SpecT]):
     path: str = ""
 
 
-_MOST_FOLDERS = 32
-"""In a name."""
-
-
 class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
     """A simulator whose instances are specs, which are frozen dataclasses; `cases`, `load` and `run` are its own.
 
@@ -182,7 +178,7 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
         Names that stay equal are as before.
         """
         folders: Counter[str] = Counter()
-        for _ in range(_MOST_FOLDERS):
+        for _ in range(2 + max((case.path.count("/") for case in cases), default=0)):
             names = [self.longer_name(case, folders[case.path]) for case in cases]
             files: dict[tuple[str, str], set[str]] = {}
             for name, case in zip(names, cases, strict=True):
