@@ -30,7 +30,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
 from vulcan.errors import UserError, did_you_mean
 from vulcan.findings import MAX_FINDINGS, EvaluatorFinding, InstanceFinding
@@ -123,6 +123,9 @@ class Evaluator(ABC):
 
     Each method must be deterministic. `vulcan.simulator.Simulator` has the five for simulators of typed instances.
     """
+
+    describes_before: ClassVar[bool] = False
+    """Whether `workload` is also about what comes before what is measured, such as requests that fill a cache."""
 
     @abstractmethod
     def instances(self, settings: Mapping[str, Json], split: Split) -> Sequence[Instance]:

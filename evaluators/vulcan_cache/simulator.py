@@ -60,7 +60,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     known: Mapping[str, BaselineKind] = {name: baseline.kind for name, baseline in BASELINES.items()}
     kernels = ("vulcan_cache.kernels.ranking", "vulcan_cache.kernels.queues")
     explaining_kernels = ("vulcan_cache.kernels.attribution",)
-    caches_baselines = True
+    caches_baselines = describes_before = True
     least_window = MIN_WINDOW
     unmeasured = (
         "trace", "trace_format", "columns", "skip_bad_lines", "sample_size", "sample_seed", "told", "guard",

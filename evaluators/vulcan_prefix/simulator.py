@@ -40,7 +40,7 @@ class PrefixSimulator(ExplainedSimulator[PrefixSpec, PromptTrace, ServingResult]
     spec = PrefixSpec
     known = kinds_of(BASELINES, [BOUND])
     kernels = ("vulcan_prefix.kernels.engine",)
-    caches_baselines = True
+    caches_baselines = describes_before = True
     least_window = 60
     unmeasured = ("trace", "trace_format", "block_tokens")
 

@@ -55,7 +55,7 @@ class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingR
 
     spec = ServingSpec
     kernels = ("vulcan_serving.kernels.engine",)
-    caches_baselines = True
+    caches_baselines = describes_before = True
     least_window = 60
     unmeasured = ("trace", "trace_format", "block_tokens")
     task: ClassVar[str]

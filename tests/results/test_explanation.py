@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 import pytest
@@ -39,6 +40,20 @@ def test_a_policy_is_measured_in_smaller_and_larger_caches() -> None:
     for row, (label, one) in zip(table.rows, sweep.steps, strict=True):
         expected = [evaluator.evaluate(policy, one), evaluator.evaluate_baseline(baseline, one)]
         assert row[:3] == (label, *(metrics["miss_ratio"] for metrics in expected))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "seen"),
+    [
+        (TASK.name, GIVEN, " (all up to the end of the part 'test')"),
+        ("memory_tiering", {"workloads": ["small-pages"]}, " (the part 'test')"),
+    ],
+)
+def test_headings_say_which_part_the_findings_are_about(name: str, given: dict[str, Any], seen: str) -> None:
+    source = next(iter(find_task(name).seed_policies().values()))
+    found = explain(source, name, given, part="test")
+    assert found.headings == (f"The workload{seen}", "The policy (the part 'test')")
+    assert all(f"<h3>{escape(heading)}</h3>" in found.html() for heading in found.headings)
 
 
 def test_a_part_of_the_data_is_explained_with_the_cache_of_the_whole_and_block_by_block() -> None:

@@ -126,9 +126,9 @@ def _print(found: Explanation, as_json: bool) -> None:
         say(f"\n{instance}")
         workload = [one.content for one in found.workload if one.instance == instance]
         if workload:
-            say("\nThe workload\n")
+            say(f"\n{found.headings[0]}\n")
             print_findings(workload)
-            say("\nThe policy\n")
+            say(f"\n{found.headings[1]}\n")
         print_findings(found.of(instance))
 
 

@@ -28,6 +28,7 @@ class Explanation:
     workload: tuple[InstanceFinding, ...]
     findings: tuple[InstanceFinding, ...]
     is_comparison: bool = False
+    headings: tuple[str, str] = ("The workload", "The policy")
 
     @property
     def instances(self) -> tuple[str, ...]:
@@ -51,7 +52,7 @@ class Explanation:
 
     def sections(self) -> str:
         """Return HTML for an element of the class `findings`: a section for each instance."""
-        return by_instance(self.workload, self.findings, "The differences" if self.is_comparison else "The policy")
+        return by_instance(self.workload, self.findings, *self.headings)
 
     def document(self) -> ExplainDocument:
         """Return the explanation as JSON."""
@@ -97,10 +98,13 @@ def explain(
         sources = {"policy": source} if against is None else {"first": source, "second": against}
         found += _over(evaluator, measured, _parts(task, evaluator, instances), sources, limit)
     if against is not None:
-        return Explanation(task.name, (), found, is_comparison=True)
+        return Explanation(task.name, (), found, is_comparison=True, headings=("", "The differences"))
     swept = _swept(evaluator, measured, source, limit)
     described = describe_workload(evaluator, instances)
-    return Explanation(task.name, described.located if described else (), (*found, *swept))
+    here = "" if part == "whole" else f" (the part {part!r})"
+    seen = here.replace("(", "(all up to the end of ") if evaluator.describes_before else here
+    headings = f"The workload{seen}", f"The policy{here}"
+    return Explanation(task.name, described.located if described else (), (*found, *swept), headings=headings)
 
 
 def hazards(task_name: str, settings: Mapping[str, Json]) -> Explanation:

@@ -23,13 +23,12 @@ STYLE = """
 """Rules for what is drawn here, inside of an element of the class `findings`, beside those of charts."""
 
 
-def by_instance(workload: Iterable[InstanceFinding], findings: Iterable[InstanceFinding], about: str) -> str:
-    """Return a section for each instance: its workload, and then the findings `about` a policy."""
-    described, found = tuple(workload), tuple(findings)
+def by_instance(workload: Sequence[InstanceFinding], findings: Sequence[InstanceFinding], *headings: str) -> str:
+    """Return a section for each instance: its workload, and then the findings about a policy, under two headings."""
     parts = []
-    for instance in dict.fromkeys(one.instance for one in (*described, *found)):
+    for instance in dict.fromkeys(one.instance for one in (*workload, *findings)):
         parts.append(f"<h2>{escape(instance)}</h2>")
-        for heading, located in (("The workload", described), (about, found)):
+        for heading, located in zip(headings, (workload, findings), strict=True):
             here = [one.content for one in located if one.instance == instance]
             if here:
                 parts.append(f"<h3>{escape(heading)}</h3>{drawn(here)}")

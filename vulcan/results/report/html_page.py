@@ -150,7 +150,7 @@ def _findings(report: Report) -> Markup:
     """Return the findings about the workload and the winner that the run recorded, drawn."""
     record = report.record
     about = findings_about(record, report.winner.candidate) if report.winner else ()
-    return Markup(by_instance(record.workload.located if record.workload else (), about, "The winner"))
+    return Markup(by_instance(record.workload.located if record.workload else (), about, "The workload", "The winner"))
 
 
 def _chart(report: Report, name: str, caption: str) -> Markup:
