@@ -83,19 +83,15 @@ class PolicyRouter(ray.serve.request_router.RequestRouter):
         """A request is on its way."""
         super().on_send_request(replica_id)
         request, self._deciding = self._deciding, None
-        if request is not None:
-            self._dispatched(replica_id, request)
-        self._count(replica_id, 1.0)
-        self._is_sent.set()
-
-    def _dispatched(self, replica_id, request):
-        if request.session:
+        if request is not None and request.session:
             self._sessions.pop(request.session, None)
             self._sessions[request.session] = replica_id
             if len(self._sessions) > 100_000:
                 del self._sessions[next(iter(self._sessions))]
-        if replica := self._known.get(replica_id):
+        if request is not None and (replica := self._known.get(replica_id)):
             self._policy.dispatched(replica, request, self._now())
+        self._count(replica_id, 1.0)
+        self._is_sent.set()
 
     def on_request_routed(self, pending_request, replica_id, result):
         """A replica has accepted a request."""

@@ -1,8 +1,6 @@
 """Workload fingerprints: statistics that characterise a trace.
 
-    from vulcan_traces.fingerprint import fingerprint
-
-`Fingerprint` says what there is.
+from vulcan_traces.fingerprint import fingerprint
 """
 
 from vulcan_traces.fingerprint.fingerprint import QUANTILES, STATISTICS, Distribution, Fingerprint
