@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 from anvil_page import describe_reference
+from charts import charts
 from command_line_page import command_line_page
 from json_page import index_page
 from json_schema import SCHEMA_FILE, schema_text
-from performance_charts import performance_charts
-from results_charts import results_charts
 from run_reports import recorded_page
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -27,8 +26,7 @@ def generated_pages() -> dict[str, str]:
         SCHEMA_FILE.relative_to(DOCS).as_posix(): schema_text(),
         "reference/command-line.md": command_line_page(),
         "results/recorded-searches.md": recorded_page(),
-        **performance_charts(),
-        **results_charts(),
+        **charts(),
     }
 
 

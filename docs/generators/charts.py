@@ -1,4 +1,4 @@
-"""The pictures of docs/results.md, drawn from the tables of docs/results/."""
+"""The charts of docs/results.md and docs/performance.md, drawn from the tables of pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from pathlib import Path
 PAGES = Path(__file__).resolve().parents[1] / "results"
 WIDTH, LEFT, BAR, STEP, TOP = 760, 330, 18, 26, 62
 OURS, OTHERS, BOUND = "#2166ac", "#777777", "#b35806"
-COLOURS = {"found by Vulcan": OURS, "others": OTHERS, "knows the future": BOUND}
+COLOURS = {
+    "found by Vulcan": OURS, "others": OTHERS, "knows the future": BOUND,
+    "Vulcan": OURS, "libCacheSim (C)": BOUND, "CPython": OTHERS,
+    "engines": OURS, "all else": OTHERS,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,43 @@ class Chart:
 
 
 CHARTS = (
+    Chart(
+        "performance",
+        "Cache engine, a GDSF policy unless said: million requests per second, one core",
+        "../performance.md",
+        "<!-- begin cache_engine -->",
+        1,
+        (
+            ("heap, no statistics", "Vulcan"),
+            ("heap, five statistics", "Vulcan"),
+            ("heap, LRU", "Vulcan"),
+            ("sample, no statistics", "Vulcan"),
+            ("sample, five statistics", "Vulcan"),
+            ("libCacheSim LRU", "libCacheSim (C)"),
+            ("libCacheSim LRU, suited table", "libCacheSim (C)"),
+            ("libCacheSim GDSF", "libCacheSim (C)"),
+            ("libCacheSim S3FIFO", "libCacheSim (C)"),
+            ("libCacheSim LHD", "libCacheSim (C)"),
+            ("libCacheSim plug-in", "CPython"),
+            ("CPython", "CPython"),
+        ),
+    ),
+    Chart(
+        "search-profile",
+        "A search of 60 candidates: seconds of a processor",
+        "../performance.md",
+        "![Where a search spends its time]",
+        1,
+        (
+            ("simulating train", "engines"),
+            ("simulating validation", "engines"),
+            ("simulating test", "engines"),
+            ("checks and proofs of simplification", "all else"),
+            ("lessons", "all else"),
+            ("the rest of the search itself", "all else"),
+            ("starting two workers, checks there", "all else"),
+        ),
+    ),
     Chart(
         "results-verdicts",
         "Tencent's block trace: miss reduction against FIFO, held out",
@@ -159,7 +200,7 @@ CHARTS = (
 )
 
 
-def results_charts() -> dict[str, str]:
+def charts() -> dict[str, str]:
     """Return every picture: its path from `docs/`, and its text."""
     return {f"images/{chart.picture}.svg": draw(chart) for chart in CHARTS}
 
