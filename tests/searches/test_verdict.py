@@ -132,13 +132,16 @@ def test_little_evidence_decides_nothing_and_says_what_to_add() -> None:
     assert "held-out data" in none.to_add
 
 
-def windows(gains: Sequence[float]) -> HeldOutMeasured:
+def windows(gains: Sequence[float], train: Sequence[float] = ()) -> HeldOutMeasured:
     """Blocks of time of the only instance, on which what was found gains this over a baseline with 0.5."""
-    names = tuple(f"0 window {n}" for n in range(len(gains)))
-    own = tuple((name, {"value": 0.5 + gain}) for name, gain in zip(names, gains, strict=True))
-    known = tuple((name, {"value": 0.5}) for name in names)
-    measured = ((FOUND, "validation", own), ("lru", "validation", known))
-    return HeldOutMeasured((), (("validation", "0", names),), measured)  # type: ignore[arg-type]
+    blocks, measured = [], []
+    for split, found in (("validation", gains), ("train", train)):
+        names = tuple(f"0 window {n}" for n in range(len(found)))
+        own = tuple((name, {"value": 0.5 + gain}) for name, gain in zip(names, found, strict=True))
+        known = tuple((name, {"value": 0.5}) for name in names)
+        blocks += [(split, "0", names)] if found else []
+        measured += [(FOUND, split, own), ("lru", split, known)]
+    return HeldOutMeasured((), tuple(blocks), tuple(measured))  # type: ignore[arg-type]
 
 
 def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
@@ -150,6 +153,20 @@ def test_blocks_of_time_decide_where_there_is_one_instance() -> None:
         FOUND, {"lru": 0.5, FOUND: 0.56}, spread=(0.0,), held_out=windows([0.3, 0.25, 0.2, 0.1, 0.0, -0.1, -0.1, -0.17])
     )
     assert lost.conclusion == "no better"
+
+
+def test_a_winner_that_a_quarter_of_train_speaks_against_is_not_yet_better() -> None:
+    gains = [0.1, 0.12, 0.08, 0.1] * 2
+
+    def after(train: Sequence[float]) -> RunVerdict:
+        return of(FOUND, {"lru": 0.5, FOUND: 0.6}, spread=(0.0,), held_out=windows(gains, train))
+
+    assert after([0.0, 0.0, -0.1, 0.2, 0.1, 0.1, 0.3, 0.2]).conclusion == "better"  # quarters, not eighths
+    assert after([-0.1, -0.1, 0.2]).conclusion == "better"  # too short to have quarters
+    found = after([0.3, 0.2, -0.1, 0.05, 0.1, 0.1, 0.3, 0.2])
+    assert (found.conclusion, found.candidate) == ("undecided", FOUND)
+    assert "but 0.0250 below it in a quarter of train" in found.sentence
+    assert found.doubt == "a loss in a quarter of train"
 
 
 def test_a_search_without_a_winner_names_the_best_baseline() -> None:

@@ -176,7 +176,7 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
     training = list(_chosen_training(evaluator, training, config))
     instances = (*training, *(i for i in instances if i.split != "train"))
     windows = tuple(window for blocks in held_out_windows(evaluator, instances).values() for window in blocks)
-    if config.converses:
+    if config.converses or windows:
         asked = [instance for instance in training if not instance.variation_of]
         windows += tuple(window for blocks in training_windows(evaluator, asked) for window in blocks)
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else (), windows)

@@ -9,7 +9,7 @@ from typing import Any
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline
+from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline, training_windows
 from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import starts_of
@@ -55,8 +55,12 @@ class _Measurement:
         metrics = self._measured([(c, split) for c in starts for split in splits])
         evaluator = load_evaluator(self.task)
         windows = held_out_windows(evaluator, self.scorer.instances)
+        if windows:
+            asked = self.scorer.asked
+            training = zip(asked, training_windows(evaluator, asked), strict=False)  # none, or one for each
+            windows |= {("train", instance.name): found for instance, found in training}
         on_windows: _OnWindows = {}
-        for split in splits:
+        for split in SPLITS:
             if blocks := [found for (where, _), found in windows.items() if where == split]:
                 sound = [c for c in starts if all((c, where) in metrics for where in splits)]
                 on_windows |= self._on_windows(self._compared(split, sound, metrics), split, blocks)

@@ -9,11 +9,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from statistics import fmean, median
 from typing import Literal, TypeVar
 
 from vulcan.documents.run import Conclusion, Gain
-from vulcan.evaluator import SplitName
+from vulcan.evaluator import Instance, SplitName
 from vulcan.searches.evidence import MIN_INSTANCES, SPLITS, by_workload, workloads
 from vulcan.searches.held_out import Name
 from vulcan.searches.scorer import Scorer
@@ -23,6 +24,9 @@ from vulcan.store.events import HeldOutMeasured, InstanceMetrics
 
 Found = TypeVar("Found")
 PolicyKind = Literal["candidate", "start", "baseline"]
+
+QUARTERS = 4
+"""Parts of train's time in each of which a winner that is better must not be behind."""
 
 MAX_TIMES = 4
 """A gain that may be chance is undecided if so many times the evidence would decide it; else it is too small."""
@@ -55,7 +59,9 @@ class RunVerdict:
             return "no gain on validation"
         if gain["interval"] is None:
             return "too few workloads for an interval"
-        return "interval contains zero" if gain["interval"]["low"] <= 0 else "no gain in the later half"
+        if gain["interval"]["low"] <= 0:
+            return "interval contains zero"
+        return "no gain in the later half" if gain["recent"] <= 0 else "a loss in a quarter of train"
 
 
 @dataclass(frozen=True)
@@ -100,12 +106,25 @@ class Comparison:
             if not metrics:
                 return None
             return by_workload(instances, self.scorer.on_each(instances, metrics))
+        return self._in_blocks(policy, split, instances)
+
+    def _in_blocks(self, policy: Name, split: SplitName, instances: Iterable[Instance]) -> list[float] | None:
+        """Return the mean score over instances in each block of time; None where unknown."""
         measured = dict(_found(self._held_out.on_windows, policy, split) or ())
         blocks = [_found(self._held_out.windows, split, i.name) or () for i in instances]
         if not measured or not all(blocks):
             return None
         scores = [[self._windows.on_instance(split, name, measured[name]) for name in names] for names in blocks]
         return [fmean(at_once) for at_once in zip(*scores, strict=True)]
+
+    def worst_quarter(self, winner: int, over: Name) -> float:
+        """Return the least gain in a quarter of train's time; 0 where train was not measured in enough blocks."""
+        mine, theirs = (self._in_blocks(policy, "train", self.scorer.asked) for policy in (winner, over))
+        if not mine or not theirs or len(mine) < QUARTERS:
+            return 0.0
+        differences = [a - b for a, b in zip(mine, theirs, strict=True)]
+        ends = [len(differences) * n // QUARTERS for n in range(QUARTERS + 1)]
+        return min(fmean(differences[a:b]) for a, b in pairwise(ends))
 
     @cached_property
     def _windows(self) -> Scorer:
@@ -280,6 +299,9 @@ def _by_evidence(compared: Comparison, gain: Gain, winner: int, known: Name, gai
     if gain["recent"] <= 0:
         what = "a longer trace, or a later one: the advantage goes away with time"
         return _undecided(compared, f"{claim} ({ends}), but not in the later half of it", winner, known, what, gains)
+    if (behind := compared.worst_quarter(winner, known)) < 0:
+        why = f"{claim} ({ends}), but {-behind:.4f} below it in a quarter of train: the advantage comes and goes"
+        return _likelier(compared, why, winner, known, "a longer trace, or a later one", gains)
     return _recommended(compared, "better", f"Better: {claim} ({ends}).", winner, winner, "", gains)
 
 
