@@ -67,17 +67,18 @@ class Instance:
     """One workload and configuration to measure on. `parameters` is all that an evaluator needs.
 
     `variation_of` names the training instance that the user asked for, where this is one that a search trains on
-    beside it.
+    beside it; `block_of` the instance of which this one is a block of time.
     """
 
     name: str
     split: SplitName
     parameters: Mapping[str, Json]
     variation_of: str = ""
+    block_of: str = ""
 
     def to_json(self) -> dict[str, Json]:
         plain: dict[str, Json] = {"name": self.name, "split": self.split, "parameters": dict(self.parameters)}
-        return plain | ({"variation_of": self.variation_of} if self.variation_of else {})
+        return plain | {name: of for name in ("variation_of", "block_of") if (of := getattr(self, name))}
 
 
 @dataclass(frozen=True, slots=True)

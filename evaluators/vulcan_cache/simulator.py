@@ -177,9 +177,8 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     def prepare(self, instances: Sequence[Instance]) -> None:
         super().prepare(instances)
         specs = [self.spec_of(instance) for instance in instances]
-        searched = [
-            spec for i, spec in zip(instances, specs, strict=True) if i.split == "train" and spec.one_in == 1
-        ] or specs
+        training = [self.spec_of(i) for i in instances if i.split == "train" and not i.block_of]
+        searched = [spec for spec in training if spec.one_in == 1] or specs
         self._probe = CacheProbe.of([self._scale(spec) for spec in searched], searched[0].drawn) if searched else None
         for safe in {spec.guard for spec in specs if spec.guard}:
             following.warm_up(safe)

@@ -163,6 +163,16 @@ class ServingSimulator(ExplainedSimulator[ServingSpec, ServingWorkload, ServingR
         return (Rung("a quarter of the requests", cheaper, 0.4, _SAMPLED),)
 
     @override
+    def windows(self, instance: Instance, count: int) -> Sequence[Instance]:
+        """Return ranges of requests; none where a request waits for longer than one lasts: they share a queue."""
+        if not (found := super().windows(instance, count)):
+            return ()
+        spec, workload = self.at(instance)
+        lasting = float(workload.arrivals[spec.measure_to - 1] - workload.arrivals[spec.measure_from]) / count
+        wait = self.evaluate_baseline(next(iter(self.known)), instance)["ttft_s"]
+        return found if wait <= lasting else ()
+
+    @override
     def notes(self, instance: Instance) -> Sequence[str]:
         """Return that requests arrive faster than they can be served, whoever decides."""
         spec = self.spec_of(instance)

@@ -76,7 +76,8 @@ class EvaluatorWorker:
     def _prepare(self) -> None:
         self.evaluator.prepare(self.setup.instances)
         if self.setup.explains:
-            self.evaluator.prepare_findings([i for i in self.setup.instances if i.split == "train"])
+            training = [i for i in self.setup.instances if i.split == "train" and not i.block_of]
+            self.evaluator.prepare_findings(training)
 
     def _warm_up(self) -> None:
         """Run through everything a job does once: lazy imports would fail without the file system."""

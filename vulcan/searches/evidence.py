@@ -218,7 +218,7 @@ def held_out_windows(
     for split in SPLITS[1:]:
         own = [instance for instance in instances if instance.split == split]
         few = workloads(own) < MIN_INSTANCES
-        blocks = {(split, i.name): tuple(evaluator.windows(i, WINDOWS)) for i in own} if few else {}
+        blocks = {(split, i.name): _blocks_of(evaluator, i) for i in own} if few else {}
         if all(blocks.values()):
             found |= blocks
     return found
@@ -226,8 +226,12 @@ def held_out_windows(
 
 def training_windows(evaluator: Evaluator, asked: Sequence[Instance]) -> tuple[tuple[Instance, ...], ...]:
     """Return the blocks of time of training instances, equally many of each; none where one of them has none."""
-    found = tuple(tuple(evaluator.windows(instance, WINDOWS)) for instance in asked)
+    found = tuple(_blocks_of(evaluator, instance) for instance in asked)
     return found if all(found) and len(set(map(len, found))) == 1 else ()
+
+
+def _blocks_of(evaluator: Evaluator, instance: Instance) -> tuple[Instance, ...]:
+    return tuple(replace(block, block_of=instance.name) for block in evaluator.windows(instance, WINDOWS))
 
 
 def reference_events(

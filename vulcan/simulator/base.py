@@ -198,7 +198,7 @@ class Simulator(Evaluator, Generic[SpecT, WorkloadT, ResultT]):
             importlib.import_module(kernel)
         for instance in instances:
             self.at(instance)
-        searched = [i for i in instances if i.split == "train"] or instances
+        searched = [i for i in instances if i.split == "train" and not i.block_of] or instances
         probes = [self.probe(self.spec_of(instance)) for instance in searched]
         self._probes = tuple(probe for probe in probes if probe is not None)
         for probe in self._probes:

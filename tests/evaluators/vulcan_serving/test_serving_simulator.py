@@ -65,6 +65,13 @@ def test_the_load_is_a_share_of_what_the_replicas_can_do(load):
     assert evaluator.at(recorded)[1].arrivals[-1] == pytest.approx(workload.trace.arrivals[-1])
 
 
+@pytest.mark.parametrize(("task", "load", "count"), [("request_scheduling", 0.7, 8), ("request_routing", 8.0, 0)])
+def test_blocks_of_time_are_none_where_a_queue_outlasts_them(task, load, count):
+    evaluator, (instance,) = made(task, trace=["api:requests=600,seed=1"], load=[load])
+    evaluator.prepare([instance])
+    assert len(evaluator.windows(instance, 8)) == count
+
+
 def test_goals_are_of_kinds_and_decide_what_is_missed():
     goals = ["all:ttft=1e-6", "chat:ttft=1e6,tpot=1e6,weight=3"]
     evaluator, (instance,) = made("request_scheduling", goal=goals)
