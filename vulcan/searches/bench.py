@@ -17,7 +17,7 @@ from vulcan.lessons import WORTH, Lesson
 from vulcan.scoring import Executor, Job
 from vulcan.searches.config import SearchConfig
 from vulcan.searches.evaluation import EvaluationPlan
-from vulcan.searches.evidence import MIN_INSTANCES, WINDOWS, by_workload, measure_baseline, training_windows, workloads
+from vulcan.searches.evidence import MIN_INSTANCES, WINDOWS, by_workload, equal_blocks, measure_baseline, workloads
 from vulcan.searches.feedback import as_text, markdown
 from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
@@ -73,7 +73,7 @@ class Bench:
     @cached_property
     def windows(self) -> tuple[tuple[Instance, ...], ...]:
         """The parts of each asked instance's time; none where one has none."""
-        return training_windows(self.evaluator, self.scorer.asked)
+        return equal_blocks(self.evaluator, self.scorer.asked)
 
     @cached_property
     def _window_scorer(self) -> Scorer:

@@ -175,10 +175,10 @@ def load_evaluation_set(task: Task, config: SearchConfig, evaluator: Evaluator) 
             raise UserError(f"{instance.name}: there is nothing to search for: {reason}")
     training = list(_chosen_training(evaluator, training, config))
     instances = (*training, *(i for i in instances if i.split != "train"))
-    windows = tuple(window for blocks in held_out_windows(evaluator, instances).values() for window in blocks)
-    if config.converses or windows:
+    windows = tuple(window for blocks in verdict_windows(evaluator, instances).values() for window in blocks)
+    if config.converses:
         asked = [instance for instance in training if not instance.variation_of]
-        windows += tuple(window for blocks in training_windows(evaluator, asked) for window in blocks)
+        windows += tuple(window for blocks in equal_blocks(evaluator, asked) for window in blocks)
     return EvaluationSet(instances, rungs_of(evaluator, training) if config.racing or config.tune else (), windows)
 
 
@@ -210,28 +210,25 @@ def by_workload(instances: Sequence[Instance], scores: Iterable[float]) -> list[
     return [fmean(found) for found in of.values()]
 
 
-def held_out_windows(
+def verdict_windows(
     evaluator: Evaluator, instances: Sequence[Instance]
 ) -> dict[tuple[SplitName, str], tuple[Instance, ...]]:
-    """Return the blocks of time of held-out instances, by split and name, where workloads are too few to compare on."""
+    """Return the blocks of time of held-out instances, by split and name, where workloads are too few to compare on.
+
+    Those of training instances are with them, if there are any.
+    """
     found: dict[tuple[SplitName, str], tuple[Instance, ...]] = {}
-    for split in SPLITS[1:]:
-        own = [instance for instance in instances if instance.split == split]
-        few = workloads(own) < MIN_INSTANCES
-        blocks = {(split, i.name): _blocks_of(evaluator, i) for i in own} if few else {}
-        if all(blocks.values()):
-            found |= blocks
-    return found
+    for split in SPLITS:
+        own = [i for i in instances if i.split == split and not i.variation_of]
+        blocks = equal_blocks(evaluator, own) if workloads(own) < MIN_INSTANCES else ()
+        found |= {(split, i.name): of for i, of in zip(own, blocks, strict=False)}
+    return found if any(split != "train" for split, _ in found) else {}
 
 
-def training_windows(evaluator: Evaluator, asked: Sequence[Instance]) -> tuple[tuple[Instance, ...], ...]:
-    """Return the blocks of time of training instances, equally many of each; none where one of them has none."""
-    found = tuple(_blocks_of(evaluator, instance) for instance in asked)
+def equal_blocks(evaluator: Evaluator, instances: Sequence[Instance]) -> tuple[tuple[Instance, ...], ...]:
+    """Return the blocks of time of instances, equally many of each; none where one of them has none."""
+    found = tuple(tuple(replace(block, block_of=i.name) for block in evaluator.windows(i, WINDOWS)) for i in instances)
     return found if all(found) and len(set(map(len, found))) == 1 else ()
-
-
-def _blocks_of(evaluator: Evaluator, instance: Instance) -> tuple[Instance, ...]:
-    return tuple(replace(block, block_of=instance.name) for block in evaluator.windows(instance, WINDOWS))
 
 
 def reference_events(

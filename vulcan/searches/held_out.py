@@ -9,7 +9,7 @@ from typing import Any
 from vulcan.evaluator import Evaluator, Instance, SplitName, load_evaluator
 from vulcan.scoring import Executor, Job
 from vulcan.searches.config import SearchConfig
-from vulcan.searches.evidence import SPLITS, held_out_windows, measure_baseline, training_windows
+from vulcan.searches.evidence import SPLITS, measure_baseline, verdict_windows
 from vulcan.searches.options import MAX_SECONDS
 from vulcan.searches.scorer import Scorer
 from vulcan.searches.target import starts_of
@@ -54,11 +54,7 @@ class _Measurement:
         splits = [split for split in SPLITS[1:] if self.scorer.of(split)]
         metrics = self._measured([(c, split) for c in starts for split in splits])
         evaluator = load_evaluator(self.task)
-        windows = held_out_windows(evaluator, self.scorer.instances)
-        if windows:
-            asked = self.scorer.asked
-            training = zip(asked, training_windows(evaluator, asked), strict=False)  # none, or one for each
-            windows |= {("train", instance.name): found for instance, found in training}
+        windows = verdict_windows(evaluator, self.scorer.instances)
         on_windows: _OnWindows = {}
         for split in SPLITS:
             if blocks := [found for (where, _), found in windows.items() if where == split]:

@@ -48,21 +48,8 @@ def _uneven(recorder, a, below):
 
 
 @lazy_kernel
-def _run(
-    recorder,
-    warehouses,
-    at,
-    hot_share,
-    transactions_a_move,
-    taken,
-    delivered,
-    lines,
-    customers,
-    items,
-    payments,
-    last_order,
-    done,
-):
+def _run(recorder, warehouses, at, hot_share, transactions_a_move, state):
+    taken, delivered, lines, customers, items, payments, last_order, done = state
     at_warehouse, at_district, at_customer, at_item, at_stock, at_history, at_orders = at
     touch_all(recorder, 0, at_history, True)
     order_bytes = ORDER_ROW + LINES * LINE_ROW
@@ -159,19 +146,7 @@ def run_tpcc(
     items = np.zeros((districts, ORDERS, LINES), np.int64)
     last_order = np.full((districts, CUSTOMERS), -1, np.int64)
     done = np.zeros(5, np.int64)
-    ordered, fulfilled = _run(
-        recorder,
-        warehouses,
-        at,
-        hot_share,
-        transactions_a_move,
-        taken,
-        delivered,
-        lines,
-        customers,
-        items,
-        np.zeros(warehouses, np.int64),
-        last_order,
-        done,
-    )
+    payments = np.zeros(warehouses, np.int64)
+    state = taken, delivered, lines, customers, items, payments, last_order, done
+    ordered, fulfilled = _run(recorder, warehouses, at, hot_share, transactions_a_move, state)
     return done, ordered, fulfilled
