@@ -129,5 +129,5 @@ def test_in_a_report_of_several_what_is_said_of_a_run_has_its_name(run: Path) ->
     document = comparison_document([Report.of(run), Report.of(recorded_run())])
     document["runs"][0]["recommendation"] = document["runs"][0]["best"] = None  # as of a run that is not finished
     page = comparison_page(document)
-    assert "<b>recorded</b>: Better: candidate" in page and "<summary>recorded, candidate" in page
+    assert "<b>recorded</b>: Undecided: candidate" in page and "<summary>recorded, candidate" in page
     assert "<b>run</b>" not in page and "<summary>run," not in page

@@ -218,7 +218,7 @@ def verdict_windows(
     Those of training instances are with them, if there are any.
     """
     found: dict[tuple[SplitName, str], tuple[Instance, ...]] = {}
-    for split in SPLITS:
+    for split in (*SPLITS[1:], SPLITS[0]):
         own = [i for i in instances if i.split == split and not i.variation_of]
         blocks = equal_blocks(evaluator, own) if workloads(own) < MIN_INSTANCES else ()
         found |= {(split, i.name): of for i, of in zip(own, blocks, strict=False)}
