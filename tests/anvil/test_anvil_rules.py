@@ -212,6 +212,12 @@ def test_of_equals_the_first_is_taken_even_of_zeros(expression, sign):
     assert math.copysign(1.0, result) == sign
 
 
+def test_dividing_by_one_rounds_down():
+    for number in ("item.flag - 1", "-(item.flag - 1)", "-item.signed", "item.whole / 1e300", "now * 9e15 / 7"):
+        result, exact = outcome(returning(f"({number}) // 1")), outcome(returning(number)) // 1
+        assert (result, math.copysign(1.0, result)) == (exact, math.copysign(1.0, exact))
+
+
 WITHOUT_A_VALUE = {
     "1 / (item.flag - 1)": 0.0, "1 // (item.flag - 1)": 0.0, "1 % (item.flag - 1)": 0.0, "(item.flag - 1) ** -1": 0.0,
     "item.whole ** 0.5": 0.0, "math.sqrt(item.whole)": 0.0, "math.log(item.whole)": 0.0, "math.log2(item.flag - 1)": 0.0,

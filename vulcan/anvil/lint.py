@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.abstract_interpreter import follow
 from vulcan.anvil.analysis.facts import AbstractValue
-from vulcan.anvil.analysis.intervals import Interval
 from vulcan.anvil.grammar import grammar
 from vulcan.anvil.parse import dotted, parse, position, within
 from vulcan.anvil.unparse import expression_source
@@ -43,7 +43,7 @@ def lint(source: str, program: ir.Module, signature: Signature) -> LintResult:
 
 class _Doubts:
     def __init__(self, source: str, program: ir.Module, signature: Signature) -> None:
-        self.tree = parse(source)
+        self.source = source
         self.program = program
         self.signature = signature
         self.as_it_is = follow(program, signature)
@@ -57,9 +57,8 @@ class _Doubts:
         sets_controls = any(ir.stored_names(handler.body) - declared for handler in self.program.handlers)
         reasons: dict[str, str] = {}
         for entry in reversed(self.program.entries):
-            why = (
-                None if sets_controls else self.constant(entry.name)
-            )  # handlers that set controls decide something too
+            # handlers that set controls decide something too
+            why = None if sets_controls else self.constant(entry.name)
             if why is None:
                 made += self.without_influence(entry.name)
             else:
@@ -99,7 +98,8 @@ class _Doubts:
         for part in e.operands if isinstance(e, ir.Compare) else ():
             if isinstance(part, ir.Read):
                 feature = features[part.feature]
-                return f" (`{part.feature}` is {_range(Interval(feature.low, feature.high))})"
+                low, high = format_number(feature.low), format_number(feature.high)
+                return f" (`{part.feature}` is from {low} to {high})"
         return ""
 
     # Reads without influence
@@ -130,6 +130,10 @@ class _Doubts:
                         pass
         return found
 
+    @cached_property
+    def tree(self) -> ast.Module:  # which few warnings need
+        return parse(self.source)
+
     def place_of(self, name: str, function: str) -> ir.Position:
         read = within(self.definition(function))
         return min(position(n) for n in read if isinstance(n, ast.Attribute) and dotted(n) == name)
@@ -152,7 +156,3 @@ def _constant(result: AbstractValue) -> str | None:
     if result.is_one_value:
         return f"it is always {format_number(result.bounds.low)}"
     return None if result.depends else "it depends on nothing that the function is shown"
-
-
-def _range(bounds: Interval) -> str:
-    return f"from {format_number(bounds.low)} to {format_number(bounds.high)}"

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from vulcan.anvil import ir
 from vulcan.anvil.analysis.intervals import ANYTHING, Bounds, Interval, declared_bounds, point
@@ -26,8 +27,7 @@ An array is one source, a `Cell` of its name.
 MIN = math.nextafter(0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class AbstractValue:
+class AbstractValue(NamedTuple):
     """Bounds of a value, and the sources it depends on."""
 
     bounds: Interval
@@ -128,16 +128,9 @@ class State:
 
 def widened(before: Interval, now: Interval) -> Interval:
     """Return the bounds with every one that has changed moved so far out that it cannot change again."""
-    low, high = _lower(before.low, now.low), _upper(before.high, now.high)
+    low = before.low if now.low >= before.low else 0.0 if now.low >= 0.0 else -MAX
+    high = before.high if now.high <= before.high else 0.0 if now.high <= 0.0 else MAX
     return Interval(low, high, now.whole and abs(low) < MAX > abs(high))
-
-
-def _lower(before: float, now: float) -> float:
-    return before if now >= before else 0.0 if now >= 0.0 else -MAX
-
-
-def _upper(before: float, now: float) -> float:
-    return before if now <= before else 0.0 if now <= 0.0 else MAX
 
 
 def join(a: State | None, b: State | None) -> State | None:

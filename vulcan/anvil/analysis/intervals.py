@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from vulcan.anvil import ir
 from vulcan.anvil import semantics as total
@@ -20,9 +22,8 @@ _WINDOW_ERROR = 1e-11  # relative to the largest observation; of a running sum o
 _LIBRARY_ERROR = 1e-12  # relative; the mathematical library's error is under 1e-15
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The numbers low <= x <= high; `whole` if x is certainly an integer."""
+class Interval(NamedTuple):
+    """The numbers low <= x <= high; `whole` if x is certainly an integer. A walk makes thousands."""
 
     low: float
     high: float
@@ -135,19 +136,26 @@ class Bounds:
 
 def declared_bounds(program: ir.Module, signature: Signature) -> Bounds:
     """Return the task's declared ranges and the program's parameters, for a walk over the program; any state."""
+    ranges, unknown = _ranges(signature)
+    return Bounds(
+        features=ranges,
+        unknown=unknown,
+        parameters={name: point(value) for name, value in program.parameters},
+        helpers={},
+        state={variable.name: ANYTHING for variable in program.variables},
+    )
+
+
+@lru_cache(maxsize=64)  # of every walk
+def _ranges(signature: Signature) -> tuple[Mapping[str, Interval], Mapping[str, Interval]]:
+    """Return the declared range of each feature and query, and each feature's value before the first observation."""
     declared = dict(signature.features())
     ranges = {name: Interval(f.low, f.high, f.type != "float") for name, f in declared.items()}
     for history in (a for a in signature.arguments if isinstance(a, History)):
         ranges[f"{history.name}.contains"] = TRUTH
         ranges[f"{history.name}.count"] = Interval(0.0, MAX_EXACT_INTEGER, True)
         ranges[f"{history.name}.age"] = Interval(0.0, MAX_EXACT_INTEGER)
-    return Bounds(
-        features=ranges,
-        unknown={name: point(f.unknown) for name, f in declared.items()},
-        parameters={name: point(value) for name, value in program.parameters},
-        helpers={},
-        state={variable.name: ANYTHING for variable in program.variables},
-    )
+    return ranges, {name: point(f.unknown) for name, f in declared.items()}
 
 
 def join(a: Environment, b: Environment) -> Environment:

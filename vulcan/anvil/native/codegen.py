@@ -59,6 +59,8 @@ def _modulo(w: Builder, a: Operand, b: Operand) -> str:
 
 
 def _floor_divide(w: Builder, a: Operand, b: Operand) -> str:
+    if b[1].low == b[1].high == 1.0:  # how a policy rounds down; fmod takes longer than all of a request
+        return w.intrinsic("floor", a[0])
     _, rest, moved = _remainder(w, a[0], b[0])
     quotient = w.op("fdiv", w.op("fsub", a[0], rest), b[0])
     quotient = w.select(moved, w.op("fsub", quotient, constant(1.0)), quotient)
@@ -377,9 +379,9 @@ class Writer(Memory):
             case ir.Draw():
                 return self.draw()
             case ir.Compare():
-                return self.let(f"uitofp i1 {self.truth(e)} to double")
+                return self.number_of(self.truth(e))
             case ir.Operate(operation) if operation in _TRUTHS:
-                return self.let(f"uitofp i1 {self.truth(e)} to double")
+                return self.number_of(self.truth(e))
             case ir.Choose(test, then, otherwise):
                 condition = self.truth(test)
                 return self.select(condition, self.register_of(then), self.register_of(otherwise))
@@ -417,7 +419,7 @@ class Writer(Memory):
         slots = self.context.layout.histories[history]
         remembered = self.compare("oge", self.read(slots.left), self.read(slots.oldest))
         if query == "contains":
-            return self.let(f"uitofp i1 {remembered} to double")
+            return self.number_of(remembered)
         if query == "count":
             return self.select(remembered, self.read(slots.count), constant(0.0))
         return self.select(remembered, self.op("fsub", self.read(slots.now), self.read(slots.left_at)), constant(0.0))

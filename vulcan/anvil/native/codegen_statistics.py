@@ -133,7 +133,7 @@ def occurrences(w: Memory, statistic: ir.Statistic, value: str) -> str:
         )  # fmt: skip
     if statistic.kind == "count":
         return found
-    return w.let(f"uitofp i1 {w.compare('une', found, constant(0.0))} to double")
+    return w.number_of(w.compare("une", found, constant(0.0)))
 
 
 def _base(w: Memory, statistic: ir.Statistic) -> Base:

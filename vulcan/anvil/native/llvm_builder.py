@@ -71,6 +71,10 @@ class Builder:
     def select(self, condition: str, a: str, b: str) -> str:
         return self.let(f"select i1 {condition}, double {a}, double {b}")
 
+    def number_of(self, condition: str) -> str:
+        """Emit 1 or 0; LLVM's fast code generator gives up on the rest of a block where a conversion is written."""
+        return self.select(condition, constant(1.0), constant(0.0))
+
     def call(self, function: str, *arguments: str) -> str:
         return self.let(f"call double @{function}({', '.join(arguments)})")
 
