@@ -14,7 +14,7 @@ import pytest
 from awkward_events import CALLS, EVENTS, rows
 
 from vulcan.errors import UserError
-from vulcan.store import SQLiteStore
+from vulcan.store import SQLiteStore, sqlite
 from vulcan.store.events import CandidateProposed, RunStarted, WinnerChosen
 from vulcan.store.sqlite import FORMAT
 
@@ -111,6 +111,19 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(path: P
     assert len(proposed) in (last, last + 1)
     assert [j.score for j in judged] == [n / 7 for n in range(1, len(judged) + 1)]  # type: ignore[union-attr]
     assert [c.reply for c in calls][:last] == [f"reply {n}" for n in range(1, last + 1)]
+
+
+def test_a_search_reads_no_reply_that_it_wrote_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(SQLiteStore(path, create=True)) as store:
+        store.record(CALLS[0])
+        monkeypatch.setattr(sqlite, "read", None)
+        for call in CALLS:
+            store.record(call)
+            assert store.call(call.proposal, call.turn) == call
+        assert store.call(0, 99) is None
+    monkeypatch.undo()
+    with closing(SQLiteStore(path)) as store:
+        assert [store.call(call.proposal, call.turn) for call in CALLS] == list(CALLS)
 
 
 def test_an_append_that_fails_half_way_leaves_nothing(path: Path) -> None:

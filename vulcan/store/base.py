@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from vulcan.store.events import Arrival, CallRecord, Entry, Event, InstructionTaken, QuestionAsked
 
@@ -25,13 +25,14 @@ Numbered = tuple[int, str, E]
 class Store(ABC):
     """The store of one run. After `append` or `record` returns, its data survives the death of the process."""
 
-    @abstractmethod
     def append(self, *events: Event) -> None:
         """Append events atomically."""
+        time = now()
+        self.restore([(time, event) for event in events])
 
-    @abstractmethod
     def record(self, arrival: Arrival) -> None:
         """Record what has arrived; the first reply to a proposal and turn wins, as does the first of a question."""
+        self.restore([(now(), arrival)])
 
     @abstractmethod
     def entries(self, *kinds: type[E], after: int = 0) -> Iterator[Numbered[E]]:
@@ -90,30 +91,21 @@ class MemoryStore(Store):
 
     def __init__(self) -> None:
         self._log: list[tuple[str, Entry]] = []
-        self._calls: dict[Turn, CallRecord] = {}
-        self._keys: set[object] = set()
-
-    def append(self, *events: Event) -> None:
-        self.restore([(now(), event) for event in events])
-
-    def record(self, arrival: Arrival) -> None:
-        self.restore([(now(), arrival)])
+        self._arrived: dict[object, Entry] = {}
 
     def entries(self, *kinds: type[E], after: int = 0) -> Iterator[Numbered[E]]:
         rows = enumerate(self._log[after:], after + 1)
         return iter([(row, time, entry) for row, (time, entry) in rows if type(entry) in kinds])  # type: ignore[misc]
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
-        return self._calls.get((proposal, turn))
+        return cast("CallRecord | None", self._arrived.get((CallRecord, proposal, turn)))
 
     def restore(self, entries: Iterable[tuple[str, Entry]]) -> None:
         for time, entry in entries:
             if (key := arrival_key(entry)) is not None:
-                if key in self._keys:
+                if key in self._arrived:
                     continue
-                self._keys.add(key)
-            if isinstance(entry, CallRecord):
-                self._calls[turn_of(entry)] = entry
+                self._arrived[key] = entry
             self._log.append((time, entry))
 
     def check(self) -> None:

@@ -20,9 +20,9 @@ from typing import Any, cast, get_args
 
 from vulcan import __version__
 from vulcan.errors import UserError
-from vulcan.store.base import E, Numbered, Store, arrival_key, now
+from vulcan.store.base import E, Numbered, Store, Turn, arrival_key, turn_of
 from vulcan.store.decode import STORED_BY_HASH, MalformedRow, decode_entry, parse_fields
-from vulcan.store.events import ENTRIES, JOURNALED, Arrival, CallRecord, Entry, Event, RunStarted
+from vulcan.store.events import ENTRIES, JOURNALED, Arrival, CallRecord, Entry, RunStarted
 from vulcan.store.file import FORMAT, check_schema, connect, make_file, read, use_rollback_journal
 from vulcan.store.journal import Journal, identity, is_journaled, journal_of, last_mark, line_of, read_journal
 from vulcan.store.rows import FIRST, PromptPacker, PromptReader, Row, chained, plain_fields
@@ -54,6 +54,9 @@ _REMEDIES = {
 
 _COLUMNS = "id, time, kind, data, digest"
 _ARRIVALS = {arrival.__name__ for arrival in get_args(Arrival)}
+RECENT = 256
+"""Replies remembered besides: a search looks each up again when its candidate is judged."""
+
 _SETS_ASIDE = "sets that aside, and writes one of this search"
 
 
@@ -78,6 +81,7 @@ class SQLiteStore(Store):
         self._last: tuple[int, bytes] | None = None  # row and digest, of what this process has written
         self._arrived: dict[object, int] = {}  # the row of each arrival, by its key, up to the row `_indexed`
         self._indexed = 0
+        self._recent: dict[Turn, CallRecord] = {}  # the latest replies that this process has written
         self._packer = PromptPacker()
         self._reader = PromptReader(lambda number: self._row(number).data)
         if not path.exists() and journal_of(path).exists():
@@ -163,13 +167,6 @@ class SQLiteStore(Store):
 
     # Writing
 
-    def append(self, *events: Event) -> None:
-        time = now()
-        self.restore([(time, event) for event in events])
-
-    def record(self, arrival: Arrival) -> None:
-        self.restore([(now(), arrival)])
-
     def restore(self, entries: Iterable[tuple[str, Entry]]) -> None:
         with self._recording:
             new = self._new(entries)
@@ -179,9 +176,14 @@ class SQLiteStore(Store):
             try:
                 self._write(lambda: rows.extend(self._insert(new)))
                 self._last = (rows[-1].id, rows[-1].digest) if rows else self._last
+                if rows and rows[0].id == self._indexed + 1:
+                    self._index(rows)
                 if lines := [line_of(row) for row in rows if is_journaled(row)]:
                     assert self._journal is not None
                     self._journal.append(*lines)
+                self._recent |= {turn_of(entry): entry for _, entry in new if isinstance(entry, CallRecord)}
+                while len(self._recent) > RECENT:
+                    del self._recent[next(iter(self._recent))]
             except BaseException:  # what was written before an interruption is looked up
                 self._last, self._packer = None, PromptPacker()
                 self._close_journal()
@@ -321,20 +323,26 @@ class SQLiteStore(Store):
         return rows[-1]
 
     def call(self, proposal: int, turn: int) -> CallRecord | None:
+        if (recent := self._recent.get((proposal, turn))) is not None:
+            return recent
         row = self._arrivals().get((CallRecord, proposal, turn))
         return None if row is None else cast("CallRecord", self._decode(self._row(row)))
 
     def _arrivals(self) -> dict[object, int]:
         """Return the row of every reply, question and instruction by its key."""
         with self._recording, self._faults():
-            for row in self._log(self._indexed):
-                match ENTRIES.get(row.kind), parse_fields(row.data) if row.kind in _ARRIVALS else {}:
-                    case kind, {"proposal": proposal, "turn": turn}:
-                        self._arrived[kind, proposal, turn] = row.id
-                    case kind, {"id": identity}:
-                        self._arrived[kind, identity] = row.id
-                self._indexed = row.id
+            if self._last is None or self._last[0] != self._indexed:  # a run has one writer
+                self._index(self._log(self._indexed))
             return self._arrived
+
+    def _index(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            match ENTRIES.get(row.kind), parse_fields(row.data) if row.kind in _ARRIVALS else {}:
+                case kind, {"proposal": proposal, "turn": turn}:
+                    self._arrived[kind, proposal, turn] = row.id
+                case kind, {"id": identity}:
+                    self._arrived[kind, identity] = row.id
+            self._indexed = row.id
 
     def check(self) -> None:
         """Read everything. Raises DamagedRun where that fails, or SQLite reports damage."""
