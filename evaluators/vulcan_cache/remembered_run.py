@@ -1,4 +1,4 @@
-"""The outcomes of the last run of a policy, from which a part of the same requests is counted without another run."""
+"""The outcomes of the latest runs, from which a part of the same requests is counted without another run."""
 
 from __future__ import annotations
 
@@ -16,26 +16,32 @@ OUTCOME, REFUSED = 3, 2
 """Bits of a history that hold the outcome of a request, and that of a miss whose object did not enter the cache; a hit
 is 0 (`kernels.common`, which loads numba)."""
 
+ROOM = 64 << 20
+"""Bytes of outcomes that are remembered, one a request: a search measures its finalists, and then on their windows."""
+
 Run = Callable[[Policy, CacheSpec, Requests, NDArray[np.uint32]], CacheResult]
 
 
 @dataclass
-class LastRun:
-    """The last run, whichever requests of it were measured, and their outcomes."""
+class RecentRuns:
+    """The outcomes of runs, whichever requests of them were measured, the latest last."""
 
-    _run: object = None
-    _outcomes: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
+    _outcomes: dict[object, NDArray[np.uint8]] = field(default_factory=dict)
 
     def counted(self, policy: Policy, spec: CacheSpec, requests: Requests, run: Run) -> CacheResult:
-        """Return the counts of the instance; `run` runs the policy on it where the last run was another or shorter."""
+        """Return the counts of the instance; `run` runs the policy on it where no run is remembered as long."""
         start, stop = requests.measure_from, len(requests.objects)
         asked = policy.fingerprint, replace(spec, measure_from=0, measure_to=0)
-        if asked != self._run or stop > len(self._outcomes):
+        known = self._outcomes.pop(asked, None)
+        if known is None or stop > len(known):
             history = np.zeros(stop, np.uint32)
             result = run(policy, spec, requests, history)
-            self._run, self._outcomes = asked, (history & np.uint32(OUTCOME)).astype(np.uint8)
+            self._outcomes[asked] = (history & np.uint32(OUTCOME)).astype(np.uint8)
+            while sum(map(len, self._outcomes.values())) > max(ROOM, stop):
+                del self._outcomes[next(iter(self._outcomes))]
             return result
-        outcomes, sizes = self._outcomes[start:stop], requests.sizes[start:]
+        self._outcomes[asked] = known
+        outcomes, sizes = known[start:stop], requests.sizes[start:]
         missed = np.not_equal(outcomes, 0)
         return CacheResult(
             len(sizes),

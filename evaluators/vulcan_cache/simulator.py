@@ -25,7 +25,7 @@ from vulcan_cache.account import Lookback, oracle_for
 from vulcan_cache.baselines import BASELINES, REFUSING
 from vulcan_cache.lessons import hazards, lessons_of
 from vulcan_cache.probe import CacheProbe, ProbeScale
-from vulcan_cache.remembered_run import LastRun
+from vulcan_cache.remembered_run import RecentRuns
 from vulcan_cache.simulate import CacheResult, check_sample_size, simulate
 from vulcan_cache.spatial_sample import make_rungs, sample_of, sampled
 from vulcan_cache.spec import CacheSpec, Requests
@@ -72,7 +72,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
     def __init__(self) -> None:
         super().__init__()
         self._probe: CacheProbe | None = None
-        self._last_run = LastRun()
+        self._runs = RecentRuns()
 
     @override
     def cases(self, settings: Mapping[str, Json], split: Split) -> Iterable[Case[CacheSpec]]:
@@ -151,8 +151,8 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
 
     @override
     def measure(self, who: Policy | str, spec: CacheSpec, workload: Requests) -> Metrics:
-        """Run and measure. A policy's last run is remembered request by request: a part of the same requests, such as a
-        window of the instance, is counted there instead of run again.
+        """Run and measure. A policy's latest runs are remembered request by request: a part of the same requests,
+        such as a window of the instance, is counted there instead of run again.
         """
         if isinstance(who, str):
             return self.run(who, spec, workload).metrics()
@@ -162,7 +162,7 @@ class CacheSimulator(ExplainedSimulator[CacheSpec, Requests, CacheResult]):
                 measure_from=workload.measure_from, object_count=workload.object_count,
             )  # fmt: skip
             return result.counts.metrics()
-        return self._last_run.counted(who, spec, workload, self.run).metrics()
+        return self._runs.counted(who, spec, workload, self.run).metrics()
 
     @override
     def baselines(self) -> Mapping[str, BaselineKind]:
