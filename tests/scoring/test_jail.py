@@ -181,5 +181,5 @@ def test_a_set_up_that_fails_is_a_users_error(task: str, prepare: str, message: 
 
 def test_a_warm_up_run_that_fails_is_a_users_error() -> None:
     evaluator = JailedEvaluator(Setup(TOY_TASK, (Instance("bad", "train", {"kind": "nan"}),)))
-    with pytest.raises(UserError, match="its warm-up run is failed: bad: BadMetrics: sum is nan"):
+    with pytest.raises(UserError, match="its warm-up run is failed: bad: BadResult: sum is nan"):
         evaluator.start()

@@ -53,8 +53,8 @@ def jailed() -> Iterator[JailedEvaluator]:
     ("value", "status", "message"),
     [
         (101.0, "failed", "its decisions: LookupError: no such probe"),
-        (102.0, "failed", "its decisions: BadSignature: a int is not a text"),
-        (103.0, "failed", "its decisions: BadSignature: 1000 characters, and from 1 to 256 are possible"),
+        (102.0, "failed", "its decisions: BadResult: a int is not a text"),
+        (103.0, "failed", "its decisions: BadResult: 1000 characters, and from 1 to 256 are possible"),
         (104.0, "crashed", "its process was killed by SIGABRT"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -30,7 +31,9 @@ from search_parts import (
 from vulcan.anvil import check
 from vulcan.anvil.policy import effort
 from vulcan.evaluator import Evaluator, Instance, Rung, load_evaluator
+from vulcan.python_policy.check import check_policy
 from vulcan.scoring import Executor, Job, LocalExecutor, Setup
+from vulcan.searches import tuning
 from vulcan.store import MemoryStore
 from vulcan.store.events import (
     CandidateJudged,
@@ -177,6 +180,10 @@ def test_cuts_are_tried_first_on_what_stands_on_a_rung_as_it_is(
         return [replace(rung, instances=(rung.instances[0], *instances[1:])) for rung in every(self, instances)]
 
     monkeypatch.setattr(evaluator, "rungs", rungs)
+    proved: Counter[str] = Counter()
+    monkeypatch.setattr(
+        tuning, "check_policy", lambda source, *on: proved.update([source]) or check_policy(source, *on)
+    )
     watched, store = Watched(racers), MemoryStore()
     chosen = racing(rounds=20, samples=1, objective="calm", simplify=20, tune=0)
     padded = share(0.6851, "(min(load, room) + load * 1e-9)")
@@ -185,6 +192,7 @@ def test_cuts_are_tried_first_on_what_stands_on_a_rung_as_it_is(
     cuts = [tuple(i.name for i in job.instances) for job in watched.jobs if "1e-" not in job.source]
     assert refined.result is not None
     assert cuts.index(("heavy",)) < cuts.index(("light", "heavy"))
+    assert set(proved.values()) == {1}, "each is checked once for all that it is measured on"
 
 
 def test_a_winner_that_was_not_best_on_train_is_made_simpler_too() -> None:

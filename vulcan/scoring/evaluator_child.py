@@ -38,8 +38,9 @@ from vulcan.task import Program, Task
 
 RUNNER = "vulcan.python_policy.runner:run"
 
-KEPT_POLICIES = 32
-"""Checked policies that are kept with their code: a candidate is scored in stages, and then explained."""
+KEPT_POLICIES = 128
+"""Checked policies that are kept with their code, in a quarter of a megabyte each: a candidate is scored in stages,
+then explained, and as a finalist on other data."""
 
 SHARE_OF_TIME = 0.95
 """Share of its wall clock that a program may use: the rest is for reporting a timeout and keeping this process."""
@@ -190,44 +191,39 @@ def warm_up_policy(task: Task) -> str:
     return next(iter(task.seed_policies().values()), simplest)
 
 
-class BadSignature(Exception):
-    """An evaluator's result that is not a digest of decisions."""
+class BadResult(Exception):
+    """An evaluator's result that is not what its method may return."""
 
 
 def plain_signature(signature: object) -> str | None:
-    """Return the digest. Raises BadSignature unless it is None or a string of 1 to MAX_SIGNATURE characters."""
-    if signature is None:
-        return None
-    if not isinstance(signature, str):
-        raise BadSignature(f"a {type(signature).__name__} is not a text")
-    if not 0 < len(signature) <= MAX_SIGNATURE:
-        raise BadSignature(f"{len(signature)} characters, and from 1 to {MAX_SIGNATURE} are possible")
+    """Return the digest. Raises BadResult unless it is None or a string of 1 to MAX_SIGNATURE characters."""
+    if isinstance(signature, str):
+        if not 0 < len(signature) <= MAX_SIGNATURE:
+            raise BadResult(f"{len(signature)} characters, and from 1 to {MAX_SIGNATURE} are possible")
+    elif signature is not None:
+        raise BadResult(f"a {type(signature).__name__} is not a text")
     return signature
 
 
-class BadMetrics(Exception):
-    """An evaluator's result that is not a mapping of names to finite numbers."""
-
-
 def plain_metrics(metrics: object) -> dict[str, float]:
-    """Return the metrics as floats. Raises BadMetrics unless they map names to finite numbers."""
+    """Return the metrics as floats. Raises BadResult unless they map names to finite numbers."""
     if not isinstance(metrics, Mapping):
-        raise BadMetrics(f"a {type(metrics).__name__} is not a mapping of metrics")
+        raise BadResult(f"a {type(metrics).__name__} is not a mapping of metrics")
     for name in metrics:
         if not isinstance(name, str):
-            raise BadMetrics(f"the name of a metric is a {type(name).__name__}, not a text")
+            raise BadResult(f"the name of a metric is a {type(name).__name__}, not a text")
     return {name: _number(name, value) for name, value in metrics.items()}
 
 
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise BadMetrics(f"{name} is a {type(value).__name__}, not a number")
+        raise BadResult(f"{name} is a {type(value).__name__}, not a number")
     try:
         number = float(value)
     except OverflowError as error:
-        raise BadMetrics(f"{name} is larger than a float can be") from error
+        raise BadResult(f"{name} is larger than a float can be") from error
     if not math.isfinite(number):
-        raise BadMetrics(f"{name} is {number}")
+        raise BadResult(f"{name} is {number}")
     return number
 
 

@@ -76,6 +76,7 @@ class Finalizer:
     announce: Callable[[str], None]
     _efforts: dict[int, float] = field(default_factory=dict)
     _weighed: int = 0
+    _sound: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._full = self.scorer.of("train")
@@ -166,7 +167,7 @@ class Finalizer:
             is_affordable = len(sources) <= left()
             return full.worst_beside(of.metrics)(sources) if is_affordable else [None] * len(sources)
 
-        found = simplify(
+        path = simplify(
             of.source,
             self.task,
             0.0,
@@ -175,7 +176,7 @@ class Finalizer:
             tolerance=TOLERANCE,
             screen=screened if looks else None,
         )
-        return self._events(of, "simplified", choose(found.path) if found else None, full, looks)
+        return self._events(of, "simplified", choose(path) if path else None, full, looks)
 
     def _first_looks(self, of: CandidateJudged) -> list[FirstLook]:
         """Return on what to try cuts of a candidate, one after the other, before all training instances."""
@@ -204,7 +205,7 @@ class Finalizer:
         return ranked[0] if ranked and ranked[0].candidate not in done else None
 
     def _on(self, instances: tuple[Instance, ...]) -> BatchEvaluation:
-        return BatchEvaluation(self.task, instances, self.scorer, self.executor, self.config.limit)
+        return BatchEvaluation(self.task, instances, self.scorer, self.executor, self.config.limit, sound=self._sound)
 
     def _events(
         self,

@@ -72,8 +72,8 @@ class Prompts:
             loader=jinja2.FileSystemLoader(places),
             autoescape=False,
             undefined=jinja2.StrictUndefined,
-            trim_blocks=False,
             keep_trailing_newline=True,
+            auto_reload=False,
         )
         self._templates.filters["by_instance"] = _by_instance
         name = "prompt.md.j2" if (task.directory / "prompt.md.j2").is_file() else "propose.md.j2"

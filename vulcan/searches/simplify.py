@@ -122,15 +122,6 @@ _BATCH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Simplified:
-    """A smaller policy that scores about as high as the original, and the ones on the way to it, each smaller."""
-
-    source: str
-    score: float
-    path: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Smaller:
     """A valid program smaller than the current one, and the cut that made it; None if it is only cleaned."""
 
@@ -148,8 +139,8 @@ def simplify(
     evaluations: int,
     tolerance: float,
     screen: Evaluate | None = None,
-) -> Simplified | None:
-    """Return the smallest policy found that scores at least `score - tolerance`; None if none is smaller.
+) -> tuple[str, ...]:
+    """Return policies that score at least `score - tolerance`, each smaller than the one before, the smallest last.
 
     Greedy, in batches of eight cuts, those known to be harmless first and then by size of the result: the smallest
     program that keeps the score is taken, and cut again, until nothing helps or `evaluations` sources were evaluated. A
@@ -163,11 +154,11 @@ def simplify(
     policy = check(source, task)
     search = _Search(task, evaluate, score - tolerance, evaluations, screen)
     path: list[str] = []
-    original, last = policy.program, score
+    original = policy.program
     while (found := search.step(policy)) is not None:
-        policy, last = found[0].policy, found[1]
+        policy = found.policy
         path.append(search.written(_renumbered(policy.program, original)))
-    return Simplified(path[-1], last, tuple(path)) if path else None
+    return tuple(path)
 
 
 def _renumbered(program: ir.Module, original: ir.Module) -> ir.Module:
@@ -208,8 +199,8 @@ class _Search:
         self.harmless: set[Cut] = set()
         self.harmful: set[Cut] = set()
 
-    def step(self, policy: Policy) -> tuple[_Smaller, float] | None:
-        """Return the smallest acceptable candidate of the first batch that has any, with its score."""
+    def step(self, policy: Policy) -> _Smaller | None:
+        """Return the smallest acceptable candidate of the first batch that has any."""
         candidates = self.candidates(policy)
         while batch := self.scores.measured(islice(candidates, _BATCH), _named):
             found: list[tuple[_Smaller, float]] = []
@@ -222,7 +213,7 @@ class _Search:
             for candidate, score in sorted(found, key=lambda pair: (pair[0].size, -pair[1])):
                 exact = score if self.confirm is None else self.confirm([candidate.policy.source])[0]
                 if exact is not None and exact >= self.min_score:
-                    return candidate, exact
+                    return candidate
                 self.scores[candidate.policy.fingerprint] = None
                 self._note(candidate, is_kept=False)
         return None

@@ -99,6 +99,8 @@ class BatchEvaluation:
     executor: Executor
     limit: float
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    sound: dict[str, bool] = field(default_factory=dict)
+    """Whether a program keeps what the task requires, known to several batches of the same programs."""
 
     @property
     def count(self) -> int:
@@ -111,9 +113,10 @@ class BatchEvaluation:
         return self.outcomes[source]
 
     def __call__(self, sources: Sequence[str]) -> list[float | None]:
-        sound = [source for source in dict.fromkeys(sources) if self._keeps_required(source)]
-        running = [self.executor.submit(Job(i, s, self.instances, self.limit)) for i, s in enumerate(sound)]
-        self.outcomes.update(zip(sound, [future.result() for future in running], strict=True))
+        self.sound |= {source: self._keeps_required(source) for source in sources if source not in self.sound}
+        tried = [source for source in dict.fromkeys(sources) if self.sound[source]]
+        running = [self.executor.submit(Job(i, s, self.instances, self.limit)) for i, s in enumerate(tried)]
+        self.outcomes.update(zip(tried, [future.result() for future in running], strict=True))
         return [self._mean(self.outcomes.get(source)) for source in sources]
 
     def worst_beside(self, metrics: InstanceMetrics) -> Evaluate:

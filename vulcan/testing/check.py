@@ -13,7 +13,7 @@ from vulcan.evaluator import BaselineKind, Evaluator, Instance, load_evaluator
 from vulcan.foreign_code import ForeignCall
 from vulcan.registry import find_task, task_reference
 from vulcan.scoring import Job, LocalExecutor, Outcome, Setup
-from vulcan.scoring.evaluator_child import BadMetrics, plain_metrics
+from vulcan.scoring.evaluator_child import BadResult, plain_metrics
 from vulcan.searches.config import complete_settings
 from vulcan.task import Json, Program, Task
 
@@ -165,7 +165,7 @@ class Subject:
     def _plain(self, where: str, metrics: object) -> Measured:
         try:
             return plain_metrics(metrics)
-        except BadMetrics as bad:
+        except BadResult as bad:
             raise CheckFailed(
                 f"{self.task.evaluator}: {where}: {bad}", "give a mapping of finite numbers by the metric's name"
             ) from None
