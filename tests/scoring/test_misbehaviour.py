@@ -37,7 +37,6 @@ ENDS: dict[str, tuple[float, str, str]] = {
     "too_large_an_integer": (LIMIT, "failed", "too_large_an_integer: BadResult: sum is larger than a float can be"),
     "text": (LIMIT, "failed", "text: BadResult: sum is a str, not a number"),
     "truth": (LIMIT, "failed", "truth: BadResult: sum is a bool, not a number"),
-    "greater_than_all": (LIMIT, "failed", "greater_than_all: BadResult: sum is a GreaterThanAll, not a number"),
     "infinite_once_asked": (LIMIT, "failed", "infinite_once_asked: BadResult: sum is inf"),
     "nothing": (LIMIT, "failed", "nothing: BadResult: a NoneType is not a mapping of metrics"),
     "numbered": (LIMIT, "failed", "numbered: BadResult: the name of a metric is a int, not a text"),
