@@ -39,8 +39,7 @@ from vulcan.task import Program, Task
 RUNNER = "vulcan.python_policy.runner:run"
 
 KEPT_POLICIES = 128
-"""Checked policies that are kept with their code, in a quarter of a megabyte each: a candidate is scored in stages,
-then explained, and as a finalist on other data."""
+"""Checked policies that are kept with their code, 0.25 MB each: candidates come in stages, and again as finalists."""
 
 SHARE_OF_TIME = 0.95
 """Share of its wall clock that a program may use: the rest is for reporting a timeout and keeping this process."""

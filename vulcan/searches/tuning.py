@@ -91,6 +91,7 @@ class BatchEvaluation:
     """A batch evaluator: mean objectives of programs on some instances, in parallel; None where one failed.
 
     A program that the search would reject gives None without evaluation: an optimum without its guards is useless.
+    Batches of the same programs share what they know of that, `sound`.
     """
 
     task: Task
@@ -100,7 +101,6 @@ class BatchEvaluation:
     limit: float
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     sound: dict[str, bool] = field(default_factory=dict)
-    """Whether a program keeps what the task requires, known to several batches of the same programs."""
 
     @property
     def count(self) -> int:
