@@ -40,6 +40,13 @@ os.environ["XDG_CONFIG_HOME"] = _CONFIGURATION.name
 for _pack in TASKS.glob("*/task.py"):
     trust("tasks", str(_pack.resolve()))
 
+# Compiled kernels stay in the user's cache; what is decoded and measured is kept in one of the tests' own, which all
+# workers share, for they inherit these variables
+keep_compiled_kernels_in_cache()
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _CACHE = tempfile.TemporaryDirectory(prefix="vulcan-cache-")
+    os.environ["VULCAN_CACHE_DIR"] = _CACHE.name
+
 # No setting or key of the host's reaches a test
 for _name in ("OPENAI_API_KEY", "VULCAN_MODEL", "VULCAN_API_BASE", "VULCAN_RUNS_DIR", "RAY_ADDRESS"):
     os.environ.pop(_name, None)
@@ -87,11 +94,6 @@ LONG = (
 )  # fmt: skip
 """Tests of ten seconds and more: begun last, they would run when all others are done."""
 
-DECODE = (
-    "tests/evaluators/vulcan_spot/", "tests/evaluators/vulcan_tiering/", "tests/export/formats/",
-    "tests/export/python/", "tests/portfolio/", "tests/traces/",
-)  # fmt: skip
-
 BESIDE_A_BROWSER = "tests/docs/test_docs_site.py"
 """Tests of the site, which is built once for all of them, the one in a browser too."""
 
@@ -105,29 +107,12 @@ def racers() -> Iterator[Executor]:
         yield executor
 
 
-@pytest.fixture(scope="session")
-def cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is decoded is kept in a directory of the tests' own; compiled kernels stay in the user's."""
-    keep_compiled_kernels_in_cache()
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("vulcan-cache")
-        patch.setenv("VULCAN_CACHE_DIR", str(folder))
-        yield folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def decoded_apart(request: pytest.FixtureRequest) -> None:
-    """Tests of these folders decode traces into that directory."""
-    if request.node.nodeid.startswith(DECODE):
-        request.getfixturevalue("cache_of_tests")
-
-
 _RAY, _BROWSER = ExitStack(), ExitStack()
 """Close the Ray that runs, and the browser."""
 
 
 @pytest.fixture(scope="module")  # fixtures of a module may use it
-def ray_runtime(cache_of_tests: Path, pytestconfig: pytest.Config) -> RayRuntime:
+def ray_runtime(pytestconfig: pytest.Config) -> RayRuntime:
     """One Ray for all tests that need a real one: it takes six seconds of processor time to start."""
     if RUNNING not in pytestconfig.stash:
         runtime = _RAY.enter_context(RayRuntime(workers=2))

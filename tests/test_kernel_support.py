@@ -80,7 +80,7 @@ def test_a_wheel_finds_the_kernels_that_a_checkout_has_compiled(tmp_path: Path) 
     kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     said = []
     for place, path in ((ROOT, f"{ROOT}:{ROOT}/traces"), (wheel, str(wheel))):
-        environment = {**kept, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": path}
+        environment = {**kept, "VULCAN_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
         command = [sys.executable, "-c", IMPORTED]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         assert Path(done.stdout.strip()).is_relative_to(place)

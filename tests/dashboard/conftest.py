@@ -12,7 +12,7 @@ from locations import recorded_run
 
 
 @pytest.fixture(scope="session")
-def serve(cache_of_tests: Path) -> Iterator[Callable[..., Server]]:
+def serve() -> Iterator[Callable[..., Server]]:
     """serve(directory, ...) starts `vulcan ui` there; it ends with the tests, and must have complained of nothing."""
     started: list[Server] = []
 

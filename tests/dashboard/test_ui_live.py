@@ -80,7 +80,7 @@ FOR_PICTURES = (
 
 
 @pytest.fixture
-def search(tmp_path: Path, cache_of_tests: Path) -> Iterator[Path]:
+def search(tmp_path: Path) -> Iterator[Path]:
     """The run of a search that goes on and on."""
     process = start_search(tmp_path, *(FOR_PICTURES if SCREENSHOTS else ()))
     try:

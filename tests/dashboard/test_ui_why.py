@@ -15,7 +15,7 @@ from vulcan.results.explanation import explain_candidate
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory: pytest.TempPathFactory, cache_of_tests: Path) -> Path:
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a search by an evaluator that explains."""
     directory = tmp_path_factory.mktemp("why")
     few = ("--budget-candidates", "3", "--rounds", "1", "--samples", "3")

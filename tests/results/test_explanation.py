@@ -18,6 +18,7 @@ from vulcan.searches.config import complete_settings
 TASK = find_task("cache_eviction")
 RECENCY = "def priority(now, obj, cache, ghost):\n    return obj.last_access\n"
 FREQUENCY = RECENCY.replace("last_access", "count")
+PAGES = "gups:pages=900,hot_pages=80,intervals=20,loads=12000,updates_a_move=20000,seed=5"
 GIVEN: dict[str, Any] = {"trace": ["zipf:objects=400,requests=6000,alpha=0.9,seed=3"], "cache_size": ["10%"]}
 
 
@@ -46,7 +47,7 @@ def test_a_policy_is_measured_in_smaller_and_larger_caches() -> None:
     ("name", "given", "seen"),
     [
         (TASK.name, GIVEN, " (all up to the end of the part 'test')"),
-        ("memory_tiering", {"workloads": ["small-pages"]}, " (the part 'test')"),
+        ("memory_tiering", {"trace": [PAGES], "fast_size": ["10%"]}, " (the part 'test')"),
     ],
 )
 def test_headings_say_which_part_the_findings_are_about(name: str, given: dict[str, Any], seen: str) -> None:

@@ -156,7 +156,7 @@ def test_files_of_one_name_are_told_apart_by_the_directories_that_differ(tmp_pat
     assert names(paths[0], paths[0]) == 2 * alone  # which a search refuses
 
 
-def test_a_baseline_is_cached_by_what_it_depends_on(cache_of_tests: object) -> None:
+def test_a_baseline_is_cached_by_what_it_depends_on() -> None:
     simulator, again = Rooms(), Rooms()
     first, *_ = simulator.instances({}, Split())
     assert simulator.evaluate_baseline("half", first) == {"taken": 4.0}

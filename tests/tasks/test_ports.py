@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from effort import ALL
 from locations import ROOT
@@ -19,6 +21,12 @@ NOISE = {
     ("memory_tiering", "arms_like"): 1e-9,
 }
 """Of the score, on every instance; 0 for those that are not listed, which decide alike."""
+
+SMALL: dict[str, dict[str, Any]] = {
+    "memory_tiering": {"trace": ["gups:pages=1200,hot_pages=100,intervals=20,loads=12000,updates_a_move=30000,seed=4"]},
+    "prefix_cache": {"trace": ["chat:requests=600,seed=1", "agent:requests=600,seed=1"]},
+}
+"""Instances of tasks whose own take long, unless all tests are run."""
 
 PORTS = [
     (task, policy)
@@ -39,7 +47,7 @@ def test_there_are_ports_to_compare() -> None:
 def test_a_policy_with_the_name_of_a_baseline_measures_like_it(name: str, port: str) -> None:
     task = find_task(name)
     evaluator = load_evaluator(task)
-    settings = complete_settings(task, {})
+    settings = complete_settings(task, {} if ALL else SMALL.get(name, {}))
     instances = [each for each in evaluator.instances(settings, task.split) if each.split == "train"][: 6 if ALL else 2]
     evaluator.prepare(instances)
     baseline = next(n for n in evaluator.baselines() if n.replace("-", "_") == port)

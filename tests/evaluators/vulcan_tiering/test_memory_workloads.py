@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from vulcan.errors import UserError
+from vulcan.paths import cache_directory
 from vulcan_traces.memory import load_page_counts
 from vulcan_traces.memory.kernels.betweenness import run_betweenness
 from vulcan_traces.memory.kernels.bfs import run_bfs
@@ -195,10 +196,10 @@ def test_every_kind_repeats_itself_and_depends_on_its_seed(kind):
         assert first.loads[arrival, page] > 0
 
 
-def test_workloads_are_kept_and_damage_is_noticed(cache_of_tests, caplog):
+def test_workloads_are_kept_and_damage_is_noticed(caplog):
     spec = "gups:pages=50,hot_pages=5,intervals=3,loads=2000,seed=77"
     first = load_page_counts(spec)
-    (folder,) = list((cache_of_tests / "page-counts").glob(f"*/{first.digest}"))
+    (folder,) = list(cache_directory("page-counts").glob(f"*/{first.digest}"))
     assert np.array_equal(load_page_counts(spec).loads, first.loads)
     expected = np.array(first.loads)
     damaged = np.load(folder / "loads.npy")
