@@ -14,8 +14,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "active_queue_management": {"duration_s": 4.0},
     "cache_eviction": {
         "trace": [
-            "zipf:requests=3000,objects=400,alpha=0.9,seed=3",
-            "zipf:requests=3000,objects=400,alpha=1.1,seed=4",
+            "zipf:requests=1500,objects=300,alpha=0.9,seed=3",
+            "zipf:requests=1500,objects=300,alpha=1.1,seed=4",
         ]
     },
     "congestion_control": {"duration_s": 2.0},
@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "prefix_cache": {"trace": ["chat:requests=600,seed=1", "agent:requests=600,seed=1"]},
     "request_routing": {"trace": ["agent:requests=600,seed=1", "documents:requests=600,seed=1"]},
-    "request_scheduling": {"trace": ["chat:requests=120,seed=1", "documents:requests=120,seed=1"], "memory": "250k"},
+    "request_scheduling": {"trace": ["chat:requests=40,seed=1", "documents:requests=40,seed=1"], "memory": "250k"},
     "spot_multi": {"windows": 6},
     "spot_single": {"windows": 6, "overhead": [0.2]},
 }
