@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
@@ -47,9 +48,12 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     _CACHE = tempfile.TemporaryDirectory(prefix="vulcan-cache-")
     os.environ["VULCAN_CACHE_DIR"] = _CACHE.name
 
-# No setting or key of the host's reaches a test
-for _name in ("OPENAI_API_KEY", "VULCAN_MODEL", "VULCAN_API_BASE", "VULCAN_RUNS_DIR", "RAY_ADDRESS"):
+# No setting or key of the host's reaches a test; without bytecode, each of hundreds of processes would compile anew
+for _name in (
+    "OPENAI_API_KEY", "VULCAN_MODEL", "VULCAN_API_BASE", "VULCAN_RUNS_DIR", "RAY_ADDRESS", "PYTHONDONTWRITEBYTECODE",
+):  # fmt: skip
     os.environ.pop(_name, None)
+sys.dont_write_bytecode = False
 os.environ["NO_PROXY"] = "127.0.0.1,localhost"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
