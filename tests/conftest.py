@@ -86,20 +86,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
 
     def place(item: pytest.Item) -> tuple[bool, bool, bool]:
-        is_last = _drives_a_browser(item) or item.nodeid.startswith(BESIDE_A_BROWSER)
-        return is_last, not _uses_ray(item), not item.nodeid.startswith(LONG)
+        return _drives_a_browser(item), not _uses_ray(item), not item.nodeid.startswith(LONG)
 
     items.sort(key=place)
 
 
 LONG = (
     "tests/testing/test_built_in_tasks.py", "tests/evaluators/vulcan_link/linux/", "tests/docs/test_docs_commands.py",
-    "tests/searches/test_search_recorded.py",
+    "tests/searches/test_search_recorded.py", "tests/docs/test_docs_site.py", "tests/reliability/test_failing_calls.py",
+    "tests/evaluators/test_golden.py", "tests/fuzz/test_readers.py", "tests/doctor/test_weaker_hosts.py",
 )  # fmt: skip
 """Tests of ten seconds and more: begun last, they would run when all others are done."""
-
-BESIDE_A_BROWSER = "tests/docs/test_docs_site.py"
-"""Tests of the site, which is built once for all of them, the one in a browser too."""
 
 
 @pytest.fixture(scope="session")

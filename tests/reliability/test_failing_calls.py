@@ -23,7 +23,7 @@ from search_parts import contents
 from vulcan.store.runs import FILE, open_store
 
 ALL = os.environ.get("VULCAN_FAULTS") == "all"
-SAMPLE = 20
+SAMPLE = 12
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EINTR, errno.EMFILE, KILL)
 ONCE = (errno.EINTR, KILL)
 SCORING = ("--executor", "local", "--workers", "1", "--quiet")

@@ -19,8 +19,8 @@ from vulcan_spot.simulate import OF_SEVERAL, simulate
 from vulcan_spot.windows import Windows
 from vulcan_traces.spot import SpotTrace
 
-CASES = 1200 if ALL else 100
-PER_TEST = 100
+CASES = 1200 if ALL else 50
+PER_TEST = 50
 
 
 class One:
