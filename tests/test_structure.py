@@ -75,6 +75,7 @@ def sources(package: str) -> dict[str, Path]:
     return found
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 

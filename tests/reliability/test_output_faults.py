@@ -6,16 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer, answer
 from console import COMMAND, MOOD_TASK, Console
 from disturbed import only_run, own_events
 
 from vulcan.store.events import RunStarted
 
-REPLY = answer("```python\ndef decide(load, room):\n    return min(load, room) * 1.5\n```")
 SEARCH = (
-    "search", "--task", MOOD_TASK, "--model", "toy", "--budget-candidates", "3", "--tune", "0", "--simplify", "0",
-    "--seed", "3", "--executor", "local", "--workers", "1", "--in-flight", "1",
+    "search", "--task", MOOD_TASK, "--budget-candidates", "3", "--tune", "0", "--simplify", "0", "--seed", "3",
+    "--executor", "local", "--workers", "1", "--in-flight", "1",
 )  # fmt: skip
 HOW = {
     "lines of JSON on a full disk": ("--progress json >/dev/full", 2),
@@ -26,26 +24,24 @@ HOW = {
 
 
 def results(console: Console) -> list[object]:
-    """What the only run holds, but for the server's address."""
+    """What the only run holds, but for how it was started."""
     return [event for event in own_events(only_run(console)) if not isinstance(event, RunStarted)]
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
     console = Console(tmp_path_factory.mktemp("calm"))
-    with ChatServer(lambda _: REPLY) as server:
-        console.good(*SEARCH, "--api-base", server.url, "--quiet")
+    console.good(*SEARCH, "--quiet")
     return results(console)
 
 
 @pytest.mark.parametrize("how", HOW)
 def test_the_search_goes_on(how: str, expected: list[object], tmp_path: Path) -> None:
     console, (rest, code) = Console(tmp_path), HOW[how]
-    with ChatServer(lambda _: REPLY) as server:
-        line = " ".join([COMMAND, *SEARCH, "--api-base", server.url, rest])
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env=console.environment(), capture_output=True, text=True, check=False
-        )
+    line = " ".join([COMMAND, *SEARCH, rest])
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, env=console.environment(), capture_output=True, text=True, check=False
+    )
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert results(console) == expected
     if "json" in rest:
