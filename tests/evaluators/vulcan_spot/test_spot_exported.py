@@ -56,10 +56,10 @@ def ticks(module: Any, case: spot_cases.Case) -> list[int]:
 @pytest.mark.parametrize("name", [*POLICIES, *range(20)])
 def test_each_tick_runs_what_the_simulator_runs(name: str | int, tmp_path: Path) -> None:
     source = spot_cases.policy(name) if isinstance(name, int) else POLICIES[name]
-    module = exported(source, "python", tmp_path, "spot_policy")
+    module, policy = exported(source, "python", tmp_path, "spot_policy"), check(source, TASK)
     for seed in range(30):
         case = spot_cases.case(seed)
-        runs = simulate(check(source, TASK), spot_cases.windows(case.available, case.gap), case.job)
+        runs = simulate(policy, spot_cases.windows(case.available, case.gap), case.job)
         found = ticks(module, case)
         assert (found.count(1), found.count(2)) == (runs.spot_ticks[0], runs.on_demand_ticks[0])
 
