@@ -10,11 +10,12 @@ from pathlib import Path
 
 PAGES = Path(__file__).resolve().parents[1] / "results"
 WIDTH, LEFT, BAR, STEP, TOP = 760, 330, 18, 26, 62
+THIN, GAP = 13, 9
+"""Heights of a bar of several, and between rows of them."""
 OURS, OTHERS, BOUND = "#2166ac", "#777777", "#b35806"
 COLOURS = {
     "found by Vulcan": OURS, "others": OTHERS, "knows the future": BOUND,
     "Vulcan": OURS, "libCacheSim (C)": BOUND, "CPython": OTHERS,
-    "engines": OURS, "all else": OTHERS,
 }  # fmt: skip
 
 
@@ -23,7 +24,8 @@ class Chart:
     """Bars of some rows of a table.
 
     `section` begins the text in which it is, `column` counts from 1 after the label. `page` is relative to
-    `docs/results/`.
+    `docs/results/`. With `series`, each row has a bar for that column and each one behind it, of these names, in place
+    of the colour of its group.
     """
 
     picture: str
@@ -33,6 +35,7 @@ class Chart:
     column: int
     rows: Sequence[tuple[str, str]]
     """The label of a row in the table without stars and quotes of code, and its group."""
+    series: Sequence[str] = ()
 
 
 CHARTS = (
@@ -59,19 +62,24 @@ CHARTS = (
     ),
     Chart(
         "search-profile",
-        "A search of 60 candidates: seconds of a processor",
+        "Where searches spend a processor's time, %",
         "../performance.md",
         "![Where a search spends its time]",
         1,
-        (
-            ("simulating train", "engines"),
-            ("simulating validation", "engines"),
-            ("simulating test", "engines"),
-            ("checks and proofs of simplification", "all else"),
-            ("lessons", "all else"),
-            ("the rest of the search itself", "all else"),
-            ("starting two workers, checks there", "all else"),
+        tuple(
+            (row, "")
+            for row in (
+                "simulating train",
+                "simulating what is held out",
+                "compiling",
+                "checking and proving, both sides",
+                "linting",
+                "drafting, storing, cutting",
+                "lessons",
+                "starting a worker, all else",
+            )
         ),
+        ("built-in workloads", "100,000 requests", "3.2 million requests"),
     ),
     Chart(
         "results-verdicts",
@@ -211,9 +219,12 @@ def draw(chart: Chart) -> str:
     start = text.find(chart.section)
     if start < 0:
         raise ValueError(f"{chart.page}: nothing begins with {chart.section!r}")
-    bars = [(label, group, _figure(text[start:], chart, label)) for label, group in chart.rows]
-    scale = (WIDTH - LEFT - 70) / max(_value(figure) for *_, figure in bars)
-    height = TOP + len(bars) * STEP + 12
+    columns = range(chart.column, chart.column + max(1, len(chart.series)))
+    bars = [(label, group, [_figure(text[start:], chart, label, n) for n in columns]) for label, group in chart.rows]
+    scale = (WIDTH - LEFT - 70) / max(_value(figure) for *_, figures in bars for figure in figures)
+    bar, step = (THIN, len(columns) * THIN + GAP) if chart.series else (BAR, STEP)
+    colours = dict(zip(chart.series, (OURS, BOUND, OTHERS), strict=False)) or COLOURS
+    height = TOP + len(bars) * step + 12
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         'font-family="sans-serif" font-size="13" role="img">',
@@ -222,28 +233,30 @@ def draw(chart: Chart) -> str:
         f'<text x="16" y="24" font-size="15" font-weight="bold" fill="#222222">{escape(chart.title)}</text>',
     ]
     x = 16
-    shown = {group for _, group in chart.rows}
-    for name, colour in COLOURS.items():
+    shown = set(chart.series) or {group for _, group in chart.rows}
+    for name, colour in colours.items():
         if name not in shown:
             continue
         lines.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{colour}"/>')
         lines.append(f'<text x="{x + 18}" y="47" fill="#222222">{name}</text>')
         x += 40 + 8 * len(name)
-    for number, (label, group, figure) in enumerate(bars):
-        y = TOP + number * STEP
-        width = max(1.0, _value(figure) * scale)
+    for number, (label, group, figures) in enumerate(bars):
+        y = TOP + number * step
         lines.append(f'<text x="{LEFT - 10}" y="{y + 14}" text-anchor="end" fill="#222222">{_short(label)}</text>')
-        lines.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" fill="{COLOURS[group]}"/>')
-        lines.append(f'<text x="{LEFT + width + 6:.1f}" y="{y + 14}" fill="#222222">{figure}</text>')
+        for at, (figure, name) in enumerate(zip(figures, chart.series or (group,), strict=True)):
+            width, top = max(1.0, _value(figure) * scale), y + at * bar
+            lines.append(f'<rect x="{LEFT}" y="{top}" width="{width:.1f}" height="{bar}" fill="{colours[name]}"/>')
+            beside = top + (11 if chart.series else 14)
+            lines.append(f'<text x="{LEFT + width + 6:.1f}" y="{beside}" fill="#222222">{figure}</text>')
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _figure(text: str, chart: Chart, label: str) -> str:
+def _figure(text: str, chart: Chart, label: str, column: int) -> str:
     """Return the figure of the first row with that label."""
     for line in text.splitlines():
         cells = [re.sub(r"\*\*|`", "", cell.strip()) for cell in line.split("|")[1:-1]]
-        if len(cells) > chart.column and cells[0] == label:
-            found = re.search(r"-?[\d.,]+", cells[chart.column])
+        if len(cells) > column and cells[0] == label:
+            found = re.search(r"-?[\d.,]+", cells[column])
             if found is not None:
                 return found.group()
     raise ValueError(f"{chart.page}: no row {label!r} below {chart.section!r}")
