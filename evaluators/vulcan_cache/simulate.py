@@ -29,6 +29,7 @@ QUEUE_EVENTS = (*RANKING_EVENTS, "on_move", "on_forget", "on_room")
 """Events of the mechanisms, in the order in which kernels take their handlers."""
 
 _OBSERVED = ("enter", "update", "leave")
+_PLACES = ("insert", "hit", "tail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +152,16 @@ def _ranked(
 def _queued(policy: Policy, native: Native, common: tuple[Any, ...], object_count: int) -> Counts:
     from vulcan_cache.kernels.queues import queues  # compiles the kernel, or loads it
 
+    constants = {name: value for name in _PLACES if (value := _constant(policy, name)) is not None}
+    called = ("" if name in constants else name for name in _PLACES)
     counts: Counts = queues(
-        native.addresses("share", "insert", "hit", "tail", "keep", *_OBSERVED, *QUEUE_EVENTS, "release"),
+        native.addresses("share", *called, "keep", *_OBSERVED, *QUEUE_EVENTS, "release"),
         *common,
-        _shares_are_fixed(policy),
+        _is_steady(policy, "share"),
         np.uint64(_tails_read(policy)),
         _shows_at_hits(policy),
-        _moves_at_hits(policy),
+        _is_steady(policy, "insert"),
+        np.array([constants.get(name, 0.0) for name in _PLACES]),
         np.zeros(queue_layout.QUEUES + 1),
         np.zeros(2 * (object_count + queue_layout.GHOST + queue_layout.GHOST_LISTS), np.uint32),
         np.zeros(object_count if "on_room" in native.events else 0, np.uint8),
@@ -183,15 +187,17 @@ def _shows_at_hits(policy: Policy) -> bool:
     return any(name.startswith("tails.") for name in (*observed, *read))
 
 
-def _moves_at_hits(policy: Policy) -> bool:
-    """Check whether `hit` is anything but the number 0."""
-    return policy.program.alone("hit").entry.body != (ir.Return(ir.Number(0.0)),)
+def _constant(policy: Policy, name: str) -> float | None:
+    """Return the number that a function always answers; None where it computes anything."""
+    match policy.program.alone(name).entry.body:
+        case (ir.Return(ir.Number(value)),):
+            return value
+    return None
 
 
-def _shares_are_fixed(policy: Policy) -> bool:
-    """Check whether `share` reads nothing that changes while a trace runs, so that it need not be called repeatedly."""
-    share = policy.program.alone("share")
-    read = [e for function in share.functions for e in ir.expressions(function.body)]
+def _is_steady(policy: Policy, name: str) -> bool:
+    """Check whether a function reads nothing that changes but for another request, so that asking it again is idle."""
+    read = [e for function in policy.program.alone(name).functions for e in ir.expressions(function.body)]
     changing = (ir.Statistic, ir.Occurrences, ir.Cell, ir.Element)
-    features = {e.feature for e in read if isinstance(e, ir.Read)}
-    return features <= {"queue", "cache.capacity"} and not any(isinstance(e, changing) for e in read)
+    features = {e.feature for e in read if isinstance(e, ir.Read) and not e.feature.startswith("obj.")}
+    return features <= {"now", "queue", "cache.capacity"} and not any(isinstance(e, changing) for e in read)

@@ -1,4 +1,4 @@
-"""LLVM intrinsics of the cache kernels: prefetch and branch-free comparison."""
+"""LLVM intrinsics of the cache kernels: prefetch, branch-free comparison, and which way a branch mostly goes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from vulcan.anvil.native.policy_calls import element_address
 from vulcan.kernel_support import cgutils, intrinsic, ir, types
 
+_BIT = ir.IntType(1)
 _BYTE = ir.IntType(8)
 _WORD = ir.IntType(64)
 
@@ -41,6 +42,22 @@ def precedes(typing_context, high, low, other_high, other_low):  # type: ignore[
         return builder.icmp_unsigned("<", joined(*arguments[:2]), joined(*arguments[2:]))
 
     return types.boolean(types.uint64, types.uint64, types.uint64, types.uint64), generate
+
+
+def _expected(value):  # type: ignore[no-untyped-def]
+    @intrinsic
+    def expect(typing_context, condition):  # type: ignore[no-untyped-def]
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            function = builder.module.declare_intrinsic("llvm.expect", (_BIT,), ir.FunctionType(_BIT, [_BIT, _BIT]))
+            return builder.call(function, [*arguments, _BIT(value)])
+
+        return types.boolean(types.boolean), generate
+
+    return expect
+
+
+likely, unlikely = _expected(1), _expected(0)
+"""The condition itself. LLVM gives registers to what follows it if it is as expected, and moves the rest elsewhere."""
 
 
 @intrinsic

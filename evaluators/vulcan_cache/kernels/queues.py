@@ -25,7 +25,7 @@ from vulcan_cache.kernels.common import (
     time_of,
     with_one_more,
 )
-from vulcan_cache.kernels.intrinsics import prefetch
+from vulcan_cache.kernels.intrinsics import likely, prefetch, unlikely
 
 MOVES_PER_REQUEST = 4
 """Moves of objects from tails that a request brings; as many for each object in the cache can be saved up."""
@@ -33,15 +33,11 @@ MOVES_PER_REQUEST = 4
 NEARER = AHEAD // U(2)
 
 _GHOST = U(m.GHOST)
+_ALL = U(0xFF)  # queues, one bit each
 _FORGET = -1
 _NOWHERE = 0
 _REFUSE = -1  # of `room.queue`
 _NO_LIST, _FIRST_LIST = 0, 1  # of `room.list`
-
-
-@helper
-def _sentinel(objects, queue):
-    return objects + queue
 
 
 @helper
@@ -63,10 +59,17 @@ def _link(links, sentinel, node):
 
 
 @helper
-def _answer(function, globals_, records, statistics, width, key, low):
-    """Call one of the policy's functions; the result is rounded and clamped to `low` through the last queue."""
+def _rounded(number, low, high):
+    return np.int64(math.floor(min(max(number, low), high) + 0.5))
+
+
+@helper
+def _answer(function, constant, globals_, records, statistics, width, key, low):
+    """Call one of the policy's functions, if it has an address; the result is from `low` through the last queue."""
+    if function == 0:
+        return constant
     answer = call_score(function, globals_, records, key << U(3), statistics, key * width, float(np.int64(key)))
-    return np.int64(math.floor(min(max(answer, low), float(m.QUEUES)) + 0.5))
+    return _rounded(answer, low, float(m.QUEUES))
 
 
 @helper
@@ -80,20 +83,6 @@ def _ask_shares(share, globals_, records, statistics, shares):
 
 
 @helper
-def _to_shrink(globals_, shares):
-    """Return the last queue that is over its share; if none is, the first that is not empty."""
-    queue = U(m.QUEUES)
-    while queue > U(0):
-        if globals_[U(m.USED_IN) + queue] > shares[queue]:
-            return queue
-        queue -= U(1)
-    queue = U(1)
-    while globals_[U(m.OBJECTS_IN) + queue] == 0.0 and queue < U(m.QUEUES):
-        queue += U(1)
-    return queue
-
-
-@helper
 def _overfull(globals_, shares, filled):
     """Return the last queue that is over its share and among those that were put into; 0 if none is."""
     queue = U(m.QUEUES)
@@ -103,11 +92,23 @@ def _overfull(globals_, shares, filled):
 
 
 @helper
+def _to_shrink(globals_, shares):
+    """Return the last queue that is over its share; if none is, the first that is not empty."""
+    queue = _overfull(globals_, shares, _ALL)
+    if queue > U(0):
+        return queue
+    queue = U(1)
+    while globals_[U(m.OBJECTS_IN) + queue] == 0.0 and queue < U(m.QUEUES):
+        queue += U(1)
+    return queue
+
+
+@helper
 def _put(globals_, records, links, objects, key, queue, weight):
     records[(key << U(3)) | U(m.QUEUE)] = float(np.int64(queue))
     globals_[U(m.USED_IN) + queue] += records[(key << U(3)) | U(m.SIZE)] * weight
     globals_[U(m.OBJECTS_IN) + queue] += weight
-    _link(links, _sentinel(objects, queue), key)
+    _link(links, objects + queue, key)
 
 
 @helper
@@ -118,15 +119,9 @@ def _take(globals_, records, links, key, queue, weight):
 
 
 @helper
-def _list_of(lists, key):
-    """Return the number of the ghost list that an object is on."""
-    return U(lists[key]) if lists.shape[0] else U(_FIRST_LIST)
-
-
-@helper
 def _forget_oldest(globals_, records, statistics, width, links, objects, number, weight, on_forget):
     """Push the longest listed object off a ghost list that is not empty."""
-    forgotten = U(links[_sentinel(objects, U(m.QUEUES) + number) << U(1)])
+    forgotten = U(links[(objects + U(m.QUEUES) + number) << U(1)])
     prefetch(records, U(links[forgotten << U(1)]) << U(3))  # of the one that will be forgotten next
     tell(on_forget, globals_, records, statistics, width, forgotten)
     _unlink(links, forgotten)
@@ -147,7 +142,7 @@ def _remember(
         records[at | U(m.LEFT_COUNT)] = count
         records[at | U(m.LEFT_AT)] = now
         records[at | U(m.QUEUE)] = float(m.GHOST)
-        _link(links, _sentinel(objects, U(m.QUEUES) + number), key)
+        _link(links, objects + U(m.QUEUES) + number, key)
         globals_[U(m.GHOSTS_IN) + number] += size
         if lists.shape[0]:
             lists[key] = np.uint8(number)
@@ -176,7 +171,7 @@ def _show_tails(globals_, records, links, objects, tails):
     """Set what the policy reads of the objects at the tails; where there is none, -1, no bytes and the time."""
     queue = U(1)
     while queue <= U(m.QUEUES):
-        oldest = U(links[_sentinel(objects, queue) << U(1)])
+        oldest = U(links[(objects + queue) << U(1)])
         is_empty = oldest >= objects
         globals_[U(m.TAIL_ID) + queue] = -1.0 if is_empty else float(np.int64(oldest))
         if (tails >> queue) & U(1):
@@ -186,25 +181,20 @@ def _show_tails(globals_, records, links, objects, tails):
         queue += U(1)
 
 
-@helper
-def _control(globals_, slot, low, high):
-    """Return what a handler has set, rounded and within its bounds."""
-    return np.int64(math.floor(min(max(globals_[slot], low), high) + 0.5))
-
-
 @policy_kernel(
     18,  # share, insert, hit, tail, keep, enter, update, leave, the handlers of `simulate.QUEUE_EVENTS`, release
     types.boolean,  # whether shares stay as they are
     types.uint64,  # 1 if the policy reads anything of the objects at the tails, with a bit for each queue whose records
     types.boolean,  # whether it reads that at hits too
-    types.boolean,  # whether a hit may move an object
+    types.boolean,  # whether what `insert` answers stays the same while room is made
+    F1,  # what `insert`, `hit` and `tail` return where they have no address
     F1,  # room for the share of the ghost list and of each queue, in bytes
     HALF_WORDS,  # links
     B1,  # the ghost list that each object was put on; empty if there is only one
 )
 def queues(
     policy, objects, sizes, times, weight, globals_, records, statistics, width, capacity, measure_from, history,
-    is_fixed, tails, shows_at_hits, moves_at_hits, shares, links, lists,
+    is_fixed, tails, shows_at_hits, is_insert_steady, constants, shares, links, lists,
 ):  # fmt: skip
     """Objects enter at the head of a queue, and the policy says of those at a tail whether they leave or move."""
     share, insert, hit, tail, keep, enter, update, leave = policy[:8]
@@ -212,23 +202,28 @@ def queues(
     handles = (
         on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | on_move | on_forget | on_room | release
     )
+    inserts = _rounded(constants[0], float(_FORGET), float(m.QUEUES))
+    hits = _rounded(constants[1], float(_NOWHERE), float(m.QUEUES))
+    leaves = _rounded(constants[2], float(_FORGET), float(m.QUEUES))
+    moves_at_hits = hit != 0 or hits != _NOWHERE
     count = U(links.shape[0] // 2 - m.GHOST - m.GHOST_LISTS)
     room = float(capacity)
     globals_[m.CAPACITY] = room
     globals_[m.LISTED] = float(m.GHOST)
     queue = U(0)
     while queue < _GHOST + U(m.GHOST_LISTS):
-        node = _sentinel(count, queue)
+        node = count + queue
         links[node << U(1)] = links[(node << U(1)) | U(1)] = np.uint32(node)
         queue += U(1)
     _ask_shares(share, globals_, records, statistics, shares)
     residents = moves = 0
+    brought = np.int64(-1)  # the last request whose moves are among them
     evicted = U(0)
     misses = missed_bytes = bypassed = 0
     end = U(objects.shape[0])
     r = U(0)
     while r < end:
-        if r + AHEAD < end:
+        if likely(r + AHEAD < end):
             ahead = U(objects[r + AHEAD])
             prefetch(links, ahead << U(1))
             fetch_object(records, statistics, width, ahead)
@@ -240,27 +235,28 @@ def queues(
         at = key << U(3)
         now = time_of(times, r)
         globals_[m.NOW] = now
-        moves = min(moves + MOVES_PER_REQUEST, MOVES_PER_REQUEST * residents)
         holder = U(np.int64(records[at | U(m.QUEUE)]))
-        to = np.int64(_NOWHERE)
+        is_hit = holder - U(1) < U(m.QUEUES)  # neither 0 nor that of the ghost list
+        fits = False
         needed = 0.0  # bytes for the object that is admitted
         filled = U(0)  # the queues that a hit has put something into, one bit each
         asks = False  # the policy has a say in how room is made
-        if holder > U(0) and holder != _GHOST:
+        number = np.int64(_FIRST_LIST)  # the ghost list for what leaves or is refused
+        if likely(is_hit):
             records[at | U(m.COUNT)] += 1.0
             records[at | U(m.HITS)] += 1.0
             records[at | U(m.LAST_ACCESS)] = now
-            if shows_at_hits:
+            if unlikely(shows_at_hits):
                 _show_tails(globals_, records, links, count, tails)
-            if update != 0:
+            if unlikely(update != 0):
                 call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:
                 tell(on_hit, globals_, records, statistics, width, key)
-            to = _answer(hit, globals_, records, statistics, width, key, 0.0)
+            to = _answer(hit, hits, globals_, records, statistics, width, key, 0.0)
             if to != _NOWHERE:
                 if U(to) == holder:
                     _unlink(links, key)
-                    _link(links, _sentinel(count, holder), key)
+                    _link(links, count + holder, key)
                 else:
                     _take(globals_, records, links, key, holder, weight)
                     _put(globals_, records, links, count, key, U(to), weight)
@@ -271,10 +267,11 @@ def queues(
         else:
             size = float(sizes[r])
             fits = size * weight <= room
-            if fits:
+            if likely(fits):
                 if holder == _GHOST:  # it stays known as a ghost until it has entered
                     _unlink(links, key)
-                    globals_[U(m.GHOSTS_IN) + _list_of(lists, key)] -= records[at | U(m.SIZE)] * weight
+                    listed = U(lists[key]) if lists.shape[0] else U(_FIRST_LIST)
+                    globals_[U(m.GHOSTS_IN) + listed] -= records[at | U(m.SIZE)] * weight
                 records[at | U(m.SIZE)] = size
                 records[at | U(m.COUNT)] = 1.0
                 records[at | U(m.HITS)] = 0.0
@@ -283,42 +280,27 @@ def queues(
                 if handles:
                     tell(on_ghost_hit if holder == _GHOST else release, globals_, records, statistics, width, key)
                     tell(on_miss, globals_, records, statistics, width, key)
-                to = _answer(insert, globals_, records, statistics, width, key, -1.0)
-                if to > _NOWHERE:
+                to = _answer(insert, inserts, globals_, records, statistics, width, key, -1.0)
+                if likely(to > _NOWHERE):
                     needed = size * weight
                     asks = on_room != 0
-                else:
-                    evicted = with_one_more(evicted, key)
-                    number = np.int64(_NO_LIST) if to == _FORGET else np.int64(_FIRST_LIST)
-                    _refuse(
-                        on_refuse, on_forget, share, globals_, records, statistics, width, links, lists, count, key,
-                        holder, number, now, shares, is_fixed, weight,
-                    )  # fmt: skip
-            note_miss(history, r, needed > 0.0)
-            if r >= U(measure_from):
-                misses += 1
-                missed_bytes += sizes[r]
-                bypassed += needed == 0.0
+                elif to == _FORGET:
+                    number = np.int64(_NO_LIST)
+        if needed > 0.0 or filled != U(0):
+            moves = min(moves + MOVES_PER_REQUEST * (np.int64(r) - brought), MOVES_PER_REQUEST * residents)
+            brought = np.int64(r)
         shrinking = U(0)
         asks_again = asks  # where the object goes: `on_room` may have changed the state, or the queues have changed
-        number = np.int64(_FIRST_LIST)
-        while asks or filled != U(0) or globals_[m.USED] + needed > room:
+        while unlikely(asks or filled != U(0) or globals_[m.USED] + needed > room):
             if asks:
                 globals_[m.ROOM_QUEUE] = 0.0
                 globals_[m.ROOM_LIST] = float(_FIRST_LIST)
                 if tails != U(0):
                     _show_tails(globals_, records, links, count, tails)
                 tell(on_room, globals_, records, statistics, width, key)
-                chosen = _control(globals_, m.ROOM_QUEUE, float(_REFUSE), float(m.QUEUES + m.GHOST_LISTS))
-                number = _control(globals_, m.ROOM_LIST, float(_NO_LIST), float(m.GHOST_LISTS))
-                if chosen == _REFUSE:
-                    evicted = with_one_more(evicted, key)
-                    _refuse(
-                        on_refuse, on_forget, share, globals_, records, statistics, width, links, lists, count, key,
-                        holder, number, now, shares, is_fixed, weight,
-                    )  # fmt: skip
-                    bypassed += r >= U(measure_from)
-                    note_miss(history, r, False)
+                chosen = _rounded(globals_[m.ROOM_QUEUE], float(_REFUSE), float(m.QUEUES + m.GHOST_LISTS))
+                number = _rounded(globals_[m.ROOM_LIST], float(_NO_LIST), float(m.GHOST_LISTS))
+                if unlikely(chosen == _REFUSE):
                     needed = 0.0
                     break
                 if chosen > m.QUEUES and globals_[U(m.GHOSTS_IN - m.QUEUES) + U(chosen)] > 0.0:
@@ -341,11 +323,11 @@ def queues(
                 else:
                     shrinking = _to_shrink(globals_, shares)
             asks_again = True
-            victim = U(links[_sentinel(count, shrinking) << U(1)])
+            victim = U(links[(count + shrinking) << U(1)])
             place = victim << U(3)
             fetch_object(records, statistics, width, U(links[victim << U(1)]))
-            goes = _answer(tail, globals_, records, statistics, width, victim, -1.0)
-            if goes > _NOWHERE and moves > 0:
+            goes = _answer(tail, leaves, globals_, records, statistics, width, victim, -1.0)
+            if unlikely(goes > _NOWHERE) and moves > 0:
                 moves -= 1
                 kept = call_score(keep, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
@@ -359,7 +341,7 @@ def queues(
             else:
                 if handles:
                     tell(on_evict, globals_, records, statistics, width, victim)
-                if leave != 0:
+                if unlikely(leave != 0):
                     call_event(leave, globals_, records, place, statistics, victim * width, float(np.int64(victim)))
                 _take(globals_, records, links, victim, shrinking, weight)
                 globals_[m.USED] -= records[place | U(m.SIZE)] * weight
@@ -375,18 +357,32 @@ def queues(
                         records[place | U(m.COUNT)], now, shares[0], weight, on_forget,
                     )  # fmt: skip
                 shrinking = U(0)
+        if likely(is_hit):
+            r += U(1)
+            continue
+        note_miss(history, r, needed > 0.0)
+        if r >= U(measure_from):
+            misses += 1
+            missed_bytes += sizes[r]
+            bypassed += needed == 0.0
         if needed > 0.0:
-            if asks_again:
-                to = max(_answer(insert, globals_, records, statistics, width, key, -1.0), np.int64(1))
+            if asks_again and not is_insert_steady:
+                to = max(_answer(insert, inserts, globals_, records, statistics, width, key, -1.0), np.int64(1))
             globals_[m.USED] += needed
             globals_[m.OBJECTS] += weight
             residents += 1
             _put(globals_, records, links, count, key, U(to), weight)
-            if shows_at_hits:
+            if unlikely(shows_at_hits):
                 _show_tails(globals_, records, links, count, tails)
-            if enter != 0:
+            if unlikely(enter != 0):
                 call_event(enter, globals_, records, at, statistics, key * width, float(np.int64(key)))
             if handles:
                 tell(on_insert, globals_, records, statistics, width, key)
+        elif fits:
+            evicted = with_one_more(evicted, key)
+            _refuse(
+                on_refuse, on_forget, share, globals_, records, statistics, width, links, lists, count, key, holder,
+                number, now, shares, is_fixed, weight,
+            )  # fmt: skip
         r += U(1)
     return misses, missed_bytes, bypassed, evicted

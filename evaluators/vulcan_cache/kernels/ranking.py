@@ -59,21 +59,6 @@ _ranking = policy_kernel(
 
 
 @helper
-def _begin(globals_, capacity):
-    globals_[m.CAPACITY] = float(capacity)
-    globals_[m.OLDEST] = 1.0
-
-
-@helper
-def _touched(update, globals_, records, statistics, width, key, now):
-    at = key << U(3)
-    records[at | U(m.COUNT)] += 1.0
-    records[at | U(m.LAST_ACCESS)] = now
-    if update != 0:
-        call_event(update, globals_, records, at, statistics, key * width, float(np.int64(key)))
-
-
-@helper
 def _describe(records, at, size, now):
     """Fill in the features of an object that is about to enter."""
     records[at | U(m.SIZE)] = size
@@ -116,15 +101,6 @@ def _show_victim(globals_, records, victim, priority):
     globals_[m.VICTIM_LAST_ACCESS] = records[at | U(m.LAST_ACCESS)]
     globals_[m.VICTIM_INSERTION] = records[at | U(m.INSERTION)]
     globals_[m.VICTIM_PRIORITY] = priority
-
-
-@helper
-def _show_no_victim(globals_):
-    globals_[m.VICTIM_SIZE] = 0.0
-    globals_[m.VICTIM_COUNT] = 0.0
-    globals_[m.VICTIM_LAST_ACCESS] = 0.0
-    globals_[m.VICTIM_INSERTION] = 0.0
-    globals_[m.VICTIM_PRIORITY] = 0.0
 
 
 @helper
@@ -265,8 +241,8 @@ def _kernel_of(samples):
         on_hit, on_ghost_hit, on_miss, on_refuse, on_evict, on_insert, release = policy[6:]
         # one test in a register where the policy handles nothing: a test of each address costs 7 %
         handles = on_hit | on_ghost_hit | on_miss | on_refuse | on_evict | on_insert | release
-        _begin(globals_, capacity)
-        room = float(capacity)
+        room = globals_[m.CAPACITY] = float(capacity)
+        globals_[m.OLDEST] = 1.0
         state = U(seed)
         n = U(0)
         t = U(0)
@@ -292,7 +268,10 @@ def _kernel_of(samples):
                     score, recheck, globals_, records, statistics, width, now, nodes, places, n, timers, timed, t, asked
                 )
             if records[at | U(m.COUNT)] > 0.0:
-                _touched(update, globals_, records, statistics, width, key, now)
+                records[at | U(m.COUNT)] += 1.0
+                records[at | U(m.LAST_ACCESS)] = now
+                if update != 0:
+                    call_event(update, globals_, records, at, statistics, row, float(np.int64(key)))
                 if handles:
                     tell(on_hit, globals_, records, statistics, width, key)
                 if not samples:
@@ -313,7 +292,8 @@ def _kernel_of(samples):
                 if fits and handles:
                     _missed(on_ghost_hit, on_miss, release, globals_, records, statistics, width, key, size, now)
                 if fits and admit != 0 and globals_[m.USED] + size * weight <= room:
-                    _show_no_victim(globals_)
+                    for slot in range(m.VICTIM_SIZE, m.GLOBALS):
+                        globals_[slot] = 0.0
                     is_let_in = _admits(admit, globals_, records, statistics, width, key, size, now)
                 root_is_free = False
                 while is_let_in and globals_[m.USED] + size * weight > room:
