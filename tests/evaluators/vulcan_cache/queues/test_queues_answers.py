@@ -39,6 +39,9 @@ def test_answers_are_rounded_and_kept_within_bounds():
     assert not assert_equal(policy(insert="0.49"), requests, 10).residents
     assert assert_equal(policy(insert="-0.5"), requests, 10).ghosts
     assert not assert_equal(policy(insert="-0.51"), requests, 10).ghosts
+    assert assert_equal(policy(hit="99"), [one for one in requests for _ in "12"], 10).queues[4]
+    assert assert_equal(policy(tail="2.5"), requests, 10).queues[3]
+    assert not assert_equal(policy(tail="-0.51"), requests, 10).ghosts
 
 
 ROOMS = (
@@ -49,14 +52,15 @@ ROOMS = (
 
 
 @pytest.mark.parametrize("weight", [1, 10])
+@pytest.mark.parametrize("changing", [0, 1], ids=["the same answer after making room", "another one"])
 @pytest.mark.parametrize("room", ROOMS)
-def test_whatever_a_handler_sets_the_kernel_does_as_the_plain_mechanism(room, weight):
+def test_whatever_a_handler_sets_the_kernel_does_as_the_plain_mechanism(room, changing, weight):
     random = Random(weight)
     drawn = [min(int(random.paretovariate(0.7)), 30) for _ in range(300)]
     numbers: dict[int, int] = {}
     requests = [(numbers.setdefault(key, len(numbers)), random.randint(1, 9)) for key in drawn]
     answers = {
-        "insert": "hash(now, 5) % 5 - 0.5",
+        "insert": f"hash(now{' + queues.objects_1' * changing}, 5) % 5 - 0.5",
         "hit": "hash(obj.hits, 6) % 5",
         "tail": "hash(obj.id + obj.hits, 7) % 4 - 1",
         "share": "cache.capacity / (1 + queue)",
