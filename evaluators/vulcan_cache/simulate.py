@@ -189,7 +189,7 @@ def _shows_at_hits(policy: Policy) -> bool:
 
 def _constant(policy: Policy, name: str) -> float | None:
     """Return the number that a function always answers; None where it computes anything."""
-    match policy.program.alone(name).entry.body:
+    match next(entry.body for entry in policy.program.entries if entry.name == name):
         case (ir.Return(ir.Number(value)),):
             return value
     return None
