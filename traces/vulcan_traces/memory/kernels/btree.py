@@ -190,10 +190,9 @@ def _zipf_rank(recorder, items, theta, zeta, zeta_of_2):
 
 
 @lazy_kernel
-def _run(
-    recorder, tree, records, record_size, theta, shares, longest_scan, operations_a_shift, shift, at_records, path, done
-):
+def _run(recorder, tree, records, record_size, mix, at_records, path, done):
     """See `run_ycsb`; `path` and `done` are room to work in, for `MAX` and 5 numbers."""
+    theta, shares, longest_scan, operations_a_shift, shift = mix
     lost = 0
     for number in range(records):
         record = insert(recorder, tree, key_of(number), path)
@@ -270,18 +269,6 @@ def run_ycsb(
     """
     done = np.zeros(5, np.int64)
     path = np.zeros(MAX, np.int64)
-    lost = _run(
-        recorder,
-        tree,
-        records,
-        record_size,
-        theta,
-        shares,
-        longest_scan,
-        operations_a_shift,
-        shift,
-        at_records,
-        path,
-        done,
-    )
+    mix = theta, shares, longest_scan, operations_a_shift, shift
+    lost = _run(recorder, tree, records, record_size, mix, at_records, path, done)
     return done, lost
