@@ -90,11 +90,8 @@ def test_the_list_has_every_run_the_newest_first_and_says_which_is_damaged(page_
     verdict = run_verdict(recorded)
     assert verdict is not None
     told = [known["recorded"][key] for key in ("conclusion", "doubt", "gain")]
-    assert told == [
-        "undecided",
-        "a loss in a quarter of train",
-        *(gain["gain"] for gain in verdict.gains if gain["split"] == "test"),
-    ]
+    gains = [gain["gain"] for gain in verdict.gains if gain["split"] == "test"]
+    assert told == ["undecided", "a loss in a quarter of train", *gains]
     for split in SPLITS:
         baseline = recorded.named_baseline(split)
         assert baseline is not None
